@@ -1,0 +1,10 @@
+//! storage-check's engine room: measures a drive, and judges the measurement against a baseline.
+//!
+//! Each folder is one stage of a run:
+//! plan → target → engine → run loop → journal → analysis → verdict → report.
+//! A report is a function of journal and baseline; nothing in this library prints or exits.
+
+pub mod environment;
+pub mod plan;
+pub mod sample;
+pub mod units;

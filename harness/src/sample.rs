@@ -1,0 +1,53 @@
+//! What one interval of a phase measured: the unit that the engine's loop makes, the journal keeps
+//! and the analysis reads.
+//!
+//! Knows nothing of how it was measured.
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Bytes, Nanos};
+
+/// One interval of one phase. Never crosses the border of a segment or a phase; an interval in
+/// which nothing completed is there with zeros. The samples of a phase cover its time without gaps.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Number of the interval since the phase started; two samples share one where a segment ends in it.
+    pub interval: u64,
+    /// Segment of a fill that the bytes went to; zero elsewhere.
+    pub segment: u32,
+    /// Attempt at that segment, from zero; a resumed fill tries the cut segment again.
+    pub attempt: u32,
+    /// Start, from the start of the run.
+    pub start_ns: Nanos,
+    /// Length of the interval as it really was.
+    pub elapsed_ns: Nanos,
+    /// Bytes whose I/O completed in the interval.
+    pub bytes: Bytes,
+    /// I/Os that completed.
+    pub ios: u64,
+    /// I/Os that failed.
+    pub errors: u64,
+    /// Latency of the I/Os, submit to completion.
+    pub latency: Latency,
+}
+
+/// Percentiles of one interval's latencies, in nanoseconds; all zero where there was no I/O.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Median.
+    pub p50_ns: u64,
+    /// 99th percentile.
+    pub p99_ns: u64,
+    /// 99.9th percentile.
+    pub p999_ns: u64,
+    /// Slowest.
+    pub max_ns: u64,
+}
+
+impl Sample {
+    /// The moment at which the interval ended.
+    #[must_use]
+    pub fn end_ns(&self) -> Nanos {
+        self.start_ns.saturating_add(self.elapsed_ns)
+    }
+}

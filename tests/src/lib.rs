@@ -1,0 +1,1 @@
+//! The rigs that the integration tests run on.
