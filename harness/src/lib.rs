@@ -4,7 +4,9 @@
 //! plan → target → engine → run loop → journal → analysis → verdict → report.
 //! A report is a function of journal and baseline; nothing in this library prints or exits.
 
+pub mod engine;
 pub mod environment;
 pub mod plan;
 pub mod sample;
+pub mod target;
 pub mod units;

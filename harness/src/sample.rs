@@ -1,5 +1,5 @@
-//! What one interval of a phase measured: the unit that the engine's loop makes, the journal keeps
-//! and the analysis reads.
+//! What one interval of a phase measured, and what is wrong with a block: the facts that the engine's loop
+//! makes, the journal keeps and the analysis reads.
 //!
 //! Knows nothing of how it was measured.
 
@@ -49,5 +49,42 @@ impl Sample {
     #[must_use]
     pub fn end_ns(&self) -> Nanos {
         self.start_ns.saturating_add(self.elapsed_ns)
+    }
+}
+
+/// What is wrong with a block that was read back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fault {
+    /// The right block with some bits changed.
+    Corrupt,
+    /// A whole block that this run wrote to another place.
+    Misplaced,
+    /// A whole block of the right place that an earlier writing of this run left.
+    Stale,
+    /// A whole block that another run wrote.
+    OtherRun,
+    /// Begins as one writing and ends as another.
+    Torn,
+    /// Zeros: the write was lost, or discarded later.
+    Zeros,
+    /// Bytes that are no block of ours.
+    Foreign,
+    /// The drive reported an error for the read.
+    Unreadable,
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Fault::Corrupt => "corrupt: the right block with bits changed",
+            Fault::Misplaced => "misplaced: a block that this run wrote elsewhere",
+            Fault::Stale => "stale: an older write of this run",
+            Fault::OtherRun => "from another run: the write of this run was lost",
+            Fault::Torn => "torn: begins as one write and ends as another",
+            Fault::Zeros => "zeros: the write was lost",
+            Fault::Foreign => "foreign: no block of ours",
+            Fault::Unreadable => "unreadable: the drive reported an error",
+        })
     }
 }

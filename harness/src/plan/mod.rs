@@ -2,5 +2,8 @@
 //!
 //! Pure: knows no file, no clock and no drive.
 
+pub mod builtin;
+pub mod offsets;
+pub mod phase;
 pub mod profile;
 pub mod text;

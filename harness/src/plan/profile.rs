@@ -289,6 +289,13 @@ impl Default for RandomWrite {
 #[error("{0}")]
 pub struct ProfileError(String);
 
+impl ProfileError {
+    /// No profile of that name.
+    pub(super) fn unknown(why: String) -> ProfileError {
+        ProfileError(why)
+    }
+}
+
 impl Profile {
     /// Reads and checks a profile.
     ///

@@ -1,0 +1,187 @@
+//! The plain engine: one `pwrite` or `pread` at a time a worker; more depth means more workers.
+//!
+//! The baseline of what a kernel gives without queues, and what io_uring falls back to.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use rustix::io::Errno;
+
+use super::buffers::AlignedBuffer;
+use super::content::Blocks;
+use super::{
+    BadBlock, Batch, Clock, Completion, Engine, EngineError, EngineFactory, MOST_BAD_BLOCKS, Op, OpKind, Setup,
+};
+use crate::target::space::{Scratch, Space};
+use crate::units::Nanos;
+
+/// Makes `pwrite` engines on the files of a scratch folder.
+#[derive(Debug)]
+pub struct SyncFactory {
+    scratch: Arc<Scratch>,
+    clock: Clock,
+}
+
+impl SyncFactory {
+    /// Engines on `scratch` that tell time by `clock`.
+    #[must_use]
+    pub fn new(scratch: Arc<Scratch>, clock: Clock) -> SyncFactory {
+        SyncFactory { scratch, clock }
+    }
+}
+
+impl EngineFactory for SyncFactory {
+    type Engine = SyncEngine;
+
+    fn name(&self) -> &'static str {
+        "pwrite"
+    }
+
+    fn engines(&self, setup: &Setup) -> Result<Vec<SyncEngine>, EngineError> {
+        let space = Arc::new(self.scratch.space(&setup.files, setup.segment_bytes, setup.dsync));
+        let blocks = Arc::new(Blocks::new(setup.content, setup.block, setup.segment_bytes));
+        let threads = setup.workers * setup.queue_depth;
+        (0..threads).map(|_| SyncEngine::new(space.clone(), blocks.clone(), setup.block, self.clock)).collect()
+    }
+}
+
+/// One worker: submits by doing, so at most one request is in flight.
+pub struct SyncEngine {
+    space: Arc<Space>,
+    blocks: Arc<Blocks>,
+    clock: Clock,
+    write: AlignedBuffer,
+    read: AlignedBuffer,
+    current: Option<(u32, Arc<OwnedFd>)>,
+    done: Option<Completion>,
+    bad: Vec<BadBlock>,
+}
+
+impl SyncEngine {
+    fn new(space: Arc<Space>, blocks: Arc<Blocks>, block: u32, clock: Clock) -> Result<SyncEngine, EngineError> {
+        let mut write = AlignedBuffer::new(block as usize)?;
+        blocks.prepare(&mut write);
+        let read = AlignedBuffer::new(block as usize)?;
+        Ok(SyncEngine { space, blocks, clock, write, read, current: None, done: None, bad: Vec::new() })
+    }
+
+    #[inline]
+    fn perform(&mut self, kind: OpKind) -> Result<u32, Errno> {
+        match kind {
+            OpKind::Write { offset, len, generation } => self.write(offset, len, generation),
+            OpKind::Read { offset, len, generation } => self.read(offset, len, generation),
+            OpKind::Flush { segment } => self.space.flush(segment).map(|()| 0),
+            OpKind::Discard { from, to } => {
+                self.current = None;
+                self.space.discard(from, to).map(|()| 0)
+            }
+            OpKind::Open { segment, create } => self.space.open(segment, create).map(|()| 0),
+            OpKind::Close { segment } => {
+                self.current = None;
+                self.space.close(segment);
+                Ok(0)
+            }
+        }
+    }
+
+    #[inline]
+    fn write(&mut self, offset: u64, len: u32, generation: u32) -> Result<u32, Errno> {
+        let (segment, at) = self.space.locate(offset);
+        select(&self.space, &mut self.current, segment)?;
+        let Some((_, file)) = &self.current else { return Err(Errno::BADF) };
+        let buffer = &mut self.write[..len as usize];
+        self.blocks.stamp(buffer, offset, generation);
+        let mut moved = 0;
+        // A short write is no error yet: the next one says why.
+        let result = loop {
+            match rustix::io::pwrite(file, &buffer[moved..], at + moved as u64) {
+                Ok(0) => break Err(Errno::NOSPC),
+                Ok(n) if moved + n == buffer.len() => break Ok(len),
+                Ok(n) => moved += n,
+                Err(Errno::INTR) => {}
+                Err(errno) => break Err(errno),
+            }
+        };
+        self.blocks.unstamp(buffer, offset);
+        result
+    }
+
+    fn read(&mut self, offset: u64, len: u32, _generation: u32) -> Result<u32, Errno> {
+        let (segment, at) = self.space.locate(offset);
+        select(&self.space, &mut self.current, segment)?;
+        let Some((_, file)) = &self.current else { return Err(Errno::BADF) };
+        let buffer = &mut self.read[..len as usize];
+        let mut moved = 0;
+        loop {
+            match rustix::io::pread(file, &mut buffer[moved..], at + moved as u64) {
+                Ok(0) => return Err(Errno::NODATA),
+                Ok(n) if moved + n == buffer.len() => return Ok(len),
+                Ok(n) => moved += n,
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+    }
+
+    /// Compares what the last read brought; after the read's time was taken.
+    fn inspect(&mut self, offset: u64, len: u32, generation: u32) -> u32 {
+        let (mut count, bad) = (0, &mut self.bad);
+        self.blocks.inspect(&self.read[..len as usize], offset, generation, |offset, fault| {
+            count += 1;
+            if bad.len() < MOST_BAD_BLOCKS {
+                bad.push(BadBlock { offset, fault });
+            }
+        });
+        count
+    }
+}
+
+/// Makes `segment` the current one.
+#[inline]
+fn select(space: &Space, current: &mut Option<(u32, Arc<OwnedFd>)>, segment: u32) -> Result<(), Errno> {
+    if current.as_ref().is_none_or(|(now, _)| *now != segment) {
+        *current = Some((segment, space.file(segment).ok_or(Errno::BADF)?));
+    }
+    Ok(())
+}
+
+impl Engine for SyncEngine {
+    const THREADED: bool = true;
+
+    fn depth(&self) -> u32 {
+        1
+    }
+
+    fn now(&self) -> Nanos {
+        self.clock.now()
+    }
+
+    #[inline]
+    fn submit(&mut self, op: Op) {
+        assert!(self.done.is_none(), "the pwrite engine keeps one request in flight");
+        let submitted = self.clock.now();
+        let result = self.perform(op.kind);
+        let completed = self.clock.now();
+        let bad_blocks = match (op.kind, result) {
+            (OpKind::Read { offset, len, generation }, Ok(_)) => self.inspect(offset, len, generation),
+            _ => 0,
+        };
+        self.done = Some(Completion { op, submitted, completed, result, bad_blocks });
+    }
+
+    #[inline]
+    fn reap(&mut self, until: Nanos, batch: &mut Batch) {
+        match self.done.take() {
+            Some(completion) => {
+                batch.completions.push(completion);
+                batch.bad.append(&mut self.bad);
+            }
+            None => {
+                let wait = until.saturating_sub(self.clock.now());
+                thread::sleep(Duration::from_nanos(wait.0));
+            }
+        }
+    }
+}

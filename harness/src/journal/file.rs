@@ -1,0 +1,193 @@
+//! The journal's file: append, sync, cut a torn tail, and read back.
+//!
+//! Knows lines and records, not what they mean. A writer that fails is final: the run stops.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::fs::FallocateFlags;
+
+use super::record::{LineError, Preamble, Record, line};
+use super::replay::{Replay, ReplayError};
+
+/// The journal's name in a run folder.
+pub const NAME: &str = "journal.jsonl";
+
+/// Between two syncs within a phase.
+const SYNC_EVERY: Duration = Duration::from_secs(30);
+
+/// Why a journal could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// The file system said no.
+    #[error("{operation} the journal {} failed: {source}{hint}", path.display())]
+    Io {
+        /// What was tried.
+        operation: &'static str,
+        /// Which journal.
+        path: PathBuf,
+        /// What to do about it.
+        hint: &'static str,
+        /// The error.
+        source: std::io::Error,
+    },
+    /// A line is damaged, or written by a newer program.
+    #[error("{}:{number}: {source}", path.display())]
+    Line {
+        /// Which journal.
+        path: PathBuf,
+        /// Counted from 1.
+        number: usize,
+        /// What is wrong with it.
+        source: LineError,
+    },
+    /// The records make no run.
+    #[error("{}: {source}", path.display())]
+    Replay {
+        /// Which journal.
+        path: PathBuf,
+        /// What is wrong with them.
+        source: ReplayError,
+    },
+}
+
+/// Appends records.
+#[derive(Debug)]
+pub struct Writer {
+    file: File,
+    path: PathBuf,
+    synced: Instant,
+}
+
+impl Writer {
+    /// Makes a new journal with room for `room` bytes, so that a full disk cannot stop it.
+    ///
+    /// # Errors
+    /// The file exists, or the file system said no.
+    pub fn create(path: &Path, room: u64) -> Result<Writer, JournalError> {
+        let failed = |operation, source| io(operation, path, source);
+        let file = OpenOptions::new()
+            .create_new(true)
+            .append(true)
+            .read(true)
+            .open(path)
+            .map_err(|e| failed("creating", e))?;
+        match rustix::fs::fallocate(&file, FallocateFlags::KEEP_SIZE, 0, room) {
+            Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {}
+            Err(errno) => return Err(failed("preallocating", errno.into())),
+        }
+        let mut writer = Writer { file, path: path.to_owned(), synced: Instant::now() };
+        writer.append_line(&line(&Preamble::ours()))?;
+        Ok(writer)
+    }
+
+    /// Opens a journal to go on with, its torn tail cut; also gives what stands there.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is damaged elsewhere than at its end.
+    pub fn resume(path: &Path) -> Result<(Writer, Vec<Record>), JournalError> {
+        let mut file =
+            OpenOptions::new().read(true).append(true).open(path).map_err(|e| io("opening", path, e))?;
+        let (records, whole) = read_from(&mut file, path)?;
+        file.set_len(whole).map_err(|e| io("cutting the torn end of", path, e))?;
+        file.seek(SeekFrom::End(0)).map_err(|e| io("opening", path, e))?;
+        Ok((Writer { file, path: path.to_owned(), synced: Instant::now() }, records))
+    }
+
+    /// Appends one record.
+    ///
+    /// # Errors
+    /// The file system said no; the run cannot go on.
+    pub fn append(&mut self, record: &Record) -> Result<(), JournalError> {
+        self.append_line(&line(record))?;
+        if self.synced.elapsed() >= SYNC_EVERY { self.sync() } else { Ok(()) }
+    }
+
+    /// Makes everything appended durable.
+    ///
+    /// # Errors
+    /// The file system said no.
+    pub fn sync(&mut self) -> Result<(), JournalError> {
+        self.synced = Instant::now();
+        self.file.sync_data().map_err(|e| io("syncing", &self.path, e))
+    }
+
+    fn append_line(&mut self, line: &str) -> Result<(), JournalError> {
+        let mut bytes = Vec::with_capacity(line.len() + 1);
+        bytes.extend_from_slice(line.as_bytes());
+        bytes.push(b'\n');
+        self.file.write_all(&bytes).map_err(|e| io("writing", &self.path, e))
+    }
+}
+
+/// Reads a run from its folder or its journal.
+///
+/// # Errors
+/// The file cannot be read, is damaged, or is a newer program's.
+pub fn read(run: &Path) -> Result<Replay, JournalError> {
+    let path = path_of(run);
+    let mut file = File::open(&path).map_err(|e| io("opening", &path, e))?;
+    let (records, _) = read_from(&mut file, &path)?;
+    Replay::new(records).map_err(|source| JournalError::Replay { path, source })
+}
+
+/// The journal of a run that is named by its folder or its journal.
+#[must_use]
+pub fn path_of(run: &Path) -> PathBuf {
+    if run.is_dir() { run.join(NAME) } else { run.to_owned() }
+}
+
+/// The records, and the length of the part of the file that is whole.
+fn read_from(file: &mut File, path: &Path) -> Result<(Vec<Record>, u64), JournalError> {
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(|e| io("reading", path, e))?;
+    parse(&bytes).map_err(|(number, source)| JournalError::Line { path: path.to_owned(), number, source })
+}
+
+/// The records of a journal's bytes, and how many bytes are whole. A last line without its end, or that is
+/// no record, is torn and left out; any other such line is damage.
+///
+/// # Errors
+/// The number of the damaged line, from 1, and what is wrong with it.
+pub fn parse(bytes: &[u8]) -> Result<(Vec<Record>, u64), (usize, LineError)> {
+    let mut records = Vec::new();
+    let mut whole = 0;
+    let mut rest = bytes;
+    let mut number = 0;
+    while let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
+        number += 1;
+        let (text, after) = (&rest[..end], &rest[end + 1..]);
+        let text = std::str::from_utf8(text).map_err(|why| LineError::Damaged(format!("not UTF-8: {why}")));
+        let parsed = text.and_then(|text| {
+            if number == 1 { Preamble::parse(text).map(|_| None) } else { Record::parse(text).map(Some) }
+        });
+        match parsed {
+            Ok(record) => records.extend(record),
+            Err(LineError::Damaged(_)) if after.is_empty() && number > 1 => break,
+            Err(why) => return Err((number, why)),
+        }
+        whole += end as u64 + 1;
+        rest = after;
+    }
+    if number == 0 && !bytes.is_empty() {
+        // A cut inside the first line may still have been a journal; anything else is not one.
+        let start = br#"{"schema":"#;
+        let shared = start.len().min(bytes.len());
+        if bytes[..shared] != start[..shared] {
+            return Err((1, LineError::Damaged("this is not a journal".to_owned())));
+        }
+    }
+    Ok((records, whole))
+}
+
+fn io(operation: &'static str, path: &Path, source: std::io::Error) -> JournalError {
+    let hint = match source.kind() {
+        std::io::ErrorKind::NotFound => ": name a run folder or its journal.jsonl",
+        std::io::ErrorKind::PermissionDenied => ": check the permissions of the folder",
+        std::io::ErrorKind::StorageFull => ": the disk that holds it is full; free space or choose another --out",
+        _ => "",
+    };
+    JournalError::Io { operation, path: path.to_owned(), hint, source }
+}

@@ -1,0 +1,242 @@
+//! The records of a journal, and how one becomes a line and a line one again.
+//!
+//! Pure: knows no file. Order in a journal: header; then for each phase its start, for each attempt at a
+//! segment its start, samples and end, and the phase's end; faults and resume marks anywhere; the end.
+
+use serde::{Deserialize, Serialize};
+
+use crate::environment::Environment;
+use crate::plan::phase::Plan;
+use crate::sample::{Fault, Sample};
+use crate::target::facts::Facts;
+use crate::units::{Bytes, Nanos};
+
+/// Raised when a reader of the old number would misread a journal.
+pub const SCHEMA: u32 = 1;
+
+/// The first line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Preamble {
+    /// Schema of the lines that follow.
+    pub schema: u32,
+    /// Program and version that wrote them.
+    pub program: String,
+}
+
+/// One line after the first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Record {
+    /// What is measured, on what, and where; the first record.
+    Header(Box<Header>),
+    /// A phase begins; its rest is over.
+    PhaseStart {
+        /// The plan's id.
+        phase: String,
+        /// When.
+        at_ns: Nanos,
+    },
+    /// An attempt at a segment begins.
+    SegmentStart {
+        /// Which.
+        segment: u32,
+        /// From zero.
+        attempt: u32,
+        /// When.
+        at_ns: Nanos,
+    },
+    /// One interval of the open segment.
+    Sample(Sample),
+    /// Histogram of a round of random writes.
+    Round(Round),
+    /// The open segment is finished and durable.
+    SegmentEnd {
+        /// Which.
+        segment: u32,
+        /// The attempt.
+        attempt: u32,
+        /// When.
+        at_ns: Nanos,
+        /// Bytes moved by this attempt.
+        bytes: Bytes,
+    },
+    /// The open phase is finished, its final flush included.
+    PhaseEnd {
+        /// The plan's id.
+        phase: String,
+        /// When.
+        at_ns: Nanos,
+        /// What the counters of the device behind moved by since the phase began or was resumed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        counted: Option<Counted>,
+    },
+    /// Something went wrong.
+    Fault(FaultRecord),
+    /// The run was cut here and goes on; no timing spans this line.
+    Resume {
+        /// Where the run's clock goes on.
+        at_ns: Nanos,
+        /// Wall-clock time, UTC.
+        wall: String,
+    },
+    /// The run is over.
+    End {
+        /// When.
+        at_ns: Nanos,
+        /// How.
+        outcome: Outcome,
+        /// Why, when it did not complete.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+}
+
+/// What is measured, on what, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// The run's id, which is the name of its folder.
+    pub run: String,
+    /// Wall-clock time of the start, UTC.
+    pub started: String,
+    /// The profile as TOML.
+    pub profile: String,
+    /// The profile's fingerprint.
+    pub fingerprint: String,
+    /// Seeds stamps and offsets.
+    pub seed: u64,
+    /// Name of the engine.
+    pub engine: String,
+    /// What is done.
+    pub plan: Plan,
+    /// The target.
+    pub facts: Facts,
+    /// What surrounds it.
+    pub environment: Environment,
+    /// The journal is on the drive that is measured.
+    #[serde(default)]
+    pub journal_on_target: bool,
+}
+
+/// One round of random writes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Round {
+    /// From zero.
+    pub number: u32,
+    /// Start, from the start of the run.
+    pub start_ns: Nanos,
+    /// Length as it really was.
+    pub elapsed_ns: Nanos,
+    /// Bytes that completed.
+    pub bytes: Bytes,
+    /// Latencies in nanoseconds: HdrHistogram V2, deflated, base64.
+    pub histogram: String,
+}
+
+/// Movement of a device's counters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counted {
+    /// Bytes that the phase's I/O asked for.
+    pub submitted: Bytes,
+    /// Bytes that the device counted in the same direction.
+    pub device: Bytes,
+}
+
+/// Something that went wrong, at a place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FaultRecord {
+    /// When.
+    pub at_ns: Nanos,
+    /// What.
+    pub what: FaultKind,
+    /// Segment, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segment: Option<u32>,
+    /// First byte in the linear space, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+    /// For people.
+    pub message: String,
+}
+
+/// Kinds of things that go wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FaultKind {
+    /// A block that was read back is not what was written.
+    Verify(Fault),
+    /// More bad blocks than are named one by one: `offset` holds none, the message the number.
+    VerifyMore(u64),
+    /// The filesystem or drive is full.
+    NoSpace,
+    /// Any other error of the operating system.
+    Io,
+    /// A worker or the program itself failed.
+    Internal,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Every phase of the plan was done.
+    Complete,
+    /// An error stopped it.
+    Failed,
+    /// A signal or a limit stopped it.
+    Interrupted,
+}
+
+/// Why a line is no record.
+#[derive(Debug, thiserror::Error)]
+pub enum LineError {
+    /// A newer program wrote it.
+    #[error(
+        "the journal has schema {found} and this program reads up to {SCHEMA}: it was written by {program}; use that version or a newer one"
+    )]
+    Newer {
+        /// Its schema.
+        found: u32,
+        /// Who wrote it.
+        program: String,
+    },
+    /// Not JSON, or not of the form.
+    #[error("{0}")]
+    Damaged(String),
+}
+
+impl Preamble {
+    /// The first line of this program's journals.
+    #[must_use]
+    pub fn ours() -> Preamble {
+        Preamble { schema: SCHEMA, program: format!("storage-check {}", env!("CARGO_PKG_VERSION")) }
+    }
+
+    /// Reads a first line.
+    ///
+    /// # Errors
+    /// It is no first line of a journal, or a newer program's.
+    pub fn parse(line: &str) -> Result<Preamble, LineError> {
+        let preamble: Preamble = serde_json::from_str(line)
+            .map_err(|why| LineError::Damaged(format!("this is not the first line of a journal ({why})")))?;
+        if preamble.schema > SCHEMA {
+            return Err(LineError::Newer { found: preamble.schema, program: preamble.program });
+        }
+        Ok(preamble)
+    }
+}
+
+impl Record {
+    /// Reads a line after the first.
+    ///
+    /// # Errors
+    /// It is not JSON or not a record.
+    pub fn parse(line: &str) -> Result<Record, LineError> {
+        serde_json::from_str(line).map_err(|why| LineError::Damaged(why.to_string()))
+    }
+}
+
+/// A preamble or record as a line, without the line's end.
+#[must_use]
+pub fn line<T: Serialize>(record: &T) -> String {
+    serde_json::to_string(record).expect("records hold only strings, integers and lists of them")
+}

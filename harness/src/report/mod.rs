@@ -1,0 +1,140 @@
+//! The report: everything that is said of a run, as data; its renderers are small and pure.
+//!
+//! A report is a function of a journal and a baseline. Knows no drive, no file and no clock.
+
+use std::collections::BTreeMap;
+
+use crate::plan::phase::Plan;
+use crate::verdict::Verdict;
+use crate::verdict::judge::Judged;
+
+pub mod curve;
+pub mod json;
+pub mod junit;
+pub mod markdown;
+
+/// Everything that is said of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// The verdict of the whole.
+    pub verdict: Verdict,
+    /// The code that the program ends with.
+    pub exit_code: u8,
+    /// The verdict and its reason in one line.
+    pub headline: String,
+    /// The run's id.
+    pub run: String,
+    /// Wall-clock start, RFC 3339, UTC.
+    pub started: String,
+    /// Name of the machine, where known.
+    pub host: Option<String>,
+    /// What was measured.
+    pub target: Target,
+    /// By what.
+    pub profile: ProfileLine,
+    /// Runs that the verdict rests on.
+    pub runs: Vec<String>,
+    /// Every metric, in the order of the suites.
+    pub metrics: Vec<Judged>,
+    /// What the analysis found in the fill.
+    pub fill: Option<FillReport>,
+    /// Facts around the run.
+    pub environment: BTreeMap<String, String>,
+    /// What was planned; none where the run was refused before there was a plan.
+    pub plan: Option<Plan>,
+    /// What a reader must know to believe the figures, gravest first.
+    pub notes: Vec<String>,
+    /// Why the run failed or was interrupted or refused.
+    pub failure: Option<Failure>,
+    /// Bytes written in all.
+    pub bytes_written: u64,
+    /// From the first phase to the end, without the time between a cut and its resumption.
+    pub elapsed_s: f64,
+}
+
+/// What was measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Target {
+    /// As the user named it, resolved.
+    pub path: String,
+    /// `folder`, `device` or `simulated`.
+    pub kind: String,
+    /// For people: model and size, or the device's name.
+    pub drive: String,
+    /// Filesystem type, where there is one.
+    pub filesystem: Option<String>,
+    /// Engine that did the I/O.
+    pub engine: String,
+}
+
+/// By which profile.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProfileLine {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: u32,
+    /// Its fingerprint.
+    pub fingerprint: String,
+}
+
+/// Why a run has no verdict on the drive.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    /// Sort of failure.
+    pub kind: FailureKind,
+    /// Operation, place, cause and next step.
+    pub message: String,
+}
+
+/// Sort of failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureKind {
+    /// The target was refused; nothing was written.
+    Refused,
+    /// An error ended the run.
+    Failed,
+    /// A signal or limit ended the run.
+    Interrupted,
+}
+
+/// What the analysis found in the fill, for people.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FillReport {
+    /// Bytes written by the fill.
+    pub bytes: u64,
+    /// Time it took.
+    pub seconds: f64,
+    /// Throughput over bytes written, at most a few hundred points.
+    pub curve: Vec<Point>,
+    /// Cliffs in order.
+    pub cliffs: Vec<CliffLine>,
+    /// Bad blocks of the read-back that are named, at most some tens.
+    pub bad_blocks: Vec<String>,
+    /// Each phase: bytes that the device behind counted over bytes submitted.
+    pub counter_ratios: Vec<(String, f64)>,
+}
+
+/// One point of a curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// GB written at the end of the step.
+    pub at_gb: f64,
+    /// MB/s over the step.
+    pub mb_s: f64,
+}
+
+/// One cliff.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CliffLine {
+    /// Place in GB written.
+    pub at_gb: f64,
+    /// Least place.
+    pub low_gb: f64,
+    /// Greatest place.
+    pub high_gb: f64,
+    /// Level before.
+    pub before_mb_s: f64,
+    /// Level after.
+    pub after_mb_s: f64,
+}

@@ -1,0 +1,161 @@
+//! The run loop: plan × engine → records.
+//!
+//! Goes through the phases of a plan, skips what a resumed journal says is finished, and hands every fact to a
+//! [`Sink`]. Knows no analysis, judges nothing, prints nothing, and opens nothing itself.
+
+mod job;
+mod merge;
+mod phases;
+mod worker;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::engine::{Batch, Engine, EngineError, EngineFactory, Op, OpKind};
+use crate::journal::file::JournalError;
+use crate::journal::record::{FaultKind, FaultRecord, Record};
+use crate::journal::replay::Replay;
+use crate::plan::phase::Plan;
+use crate::target::telemetry::DeviceCounters;
+use crate::units::{Bytes, Nanos};
+
+/// Takes the facts of a run in order. The journal is one; a progress bar listens behind it.
+pub trait Sink {
+    /// Takes one record.
+    ///
+    /// # Errors
+    /// The journal cannot be written: the run stops.
+    fn record(&mut self, record: Record) -> Result<(), JournalError>;
+
+    /// Makes the records so far durable; called between phases.
+    ///
+    /// # Errors
+    /// The journal cannot be written: the run stops.
+    fn sync(&mut self) -> Result<(), JournalError>;
+}
+
+/// Why a run ended before its plan did.
+#[derive(Debug, thiserror::Error)]
+pub enum Stopped {
+    /// Somebody asked for it.
+    #[error("interrupted")]
+    Interrupted,
+    /// I/O failed; the text names operation, place and cause.
+    #[error("{0}")]
+    Failed(String),
+    /// The journal failed.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The engines could not be made.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A worker panicked: a defect of this program.
+    #[error("internal error: a worker panicked: {0}")]
+    Panic(String),
+}
+
+/// What a run needs besides its plan.
+pub struct Run<'a, F: EngineFactory> {
+    /// What to do.
+    pub plan: &'a Plan,
+    /// Makes the engines.
+    pub factory: &'a F,
+    /// Of the run: stamps and offsets.
+    pub seed: u64,
+    /// Set from outside to end the run at the next completion.
+    pub stop: &'a AtomicBool,
+    /// The counters of the device behind, if there is one.
+    pub counters: &'a dyn Fn() -> Option<DeviceCounters>,
+    /// Takes the facts.
+    pub sink: &'a mut dyn Sink,
+    state: State,
+}
+
+/// What the run knows of itself; a resumed one begins with what its journal says.
+#[derive(Debug, Default)]
+struct State {
+    finished_phases: Vec<String>,
+    /// Of the phase that was cut: its finished segments and begun attempts.
+    cut: Option<(String, BTreeMap<u32, u32>, BTreeMap<u32, u32>)>,
+    /// By segment: the attempt that wrote it, which its stamps carry.
+    generations: BTreeMap<u32, u32>,
+    named_bad_blocks: u32,
+    /// Bytes of the samples of the open attempt.
+    moved: Bytes,
+}
+
+/// Bad blocks that are named one by one; more are counted.
+const MOST_NAMED: u32 = 1000;
+
+impl<'a, F: EngineFactory> Run<'a, F> {
+    /// A run of `plan` from the start, or from where `so_far` was cut.
+    pub fn new(
+        plan: &'a Plan,
+        factory: &'a F,
+        seed: u64,
+        stop: &'a AtomicBool,
+        counters: &'a dyn Fn() -> Option<DeviceCounters>,
+        sink: &'a mut dyn Sink,
+        so_far: Option<&Replay>,
+    ) -> Run<'a, F> {
+        Run { plan, factory, seed, stop, counters, sink, state: so_far.map(State::of).unwrap_or_default() }
+    }
+
+    /// Does what is left of the plan.
+    ///
+    /// # Errors
+    /// Why it ended before the plan did; everything up to then is in the sink.
+    pub fn run(mut self) -> Result<(), Stopped> {
+        let plan = self.plan;
+        for phase in &plan.phases {
+            if !self.state.finished_phases.contains(&phase.id) {
+                self.phase(phase)?;
+                self.sink.sync()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn fault(
+        &mut self,
+        at_ns: Nanos,
+        what: FaultKind,
+        segment: Option<u32>,
+        offset: Option<u64>,
+        message: String,
+    ) -> Result<(), Stopped> {
+        let fault = FaultRecord { at_ns, what, segment, offset, message };
+        Ok(self.sink.record(Record::Fault(fault))?)
+    }
+}
+
+impl State {
+    fn of(so_far: &Replay) -> State {
+        let mut state = State::default();
+        for phase in &so_far.phases {
+            if phase.end_ns.is_some() {
+                state.finished_phases.push(phase.id.clone());
+            } else {
+                let finished = phase.finished.iter().map(|(segment, (attempt, _))| (*segment, *attempt)).collect();
+                state.cut = Some((phase.id.clone(), finished, phase.attempts.clone()));
+            }
+        }
+        state.generations = so_far.generations();
+        state
+    }
+}
+
+/// Does one operation to its end.
+fn perform<E: Engine>(engine: &mut E, kind: OpKind) -> Result<(), rustix::io::Errno> {
+    let mut batch = Batch::default();
+    engine.submit(Op { slot: 0, kind });
+    while batch.completions.is_empty() {
+        let until = engine.now().saturating_add(Nanos::from_secs(1));
+        engine.reap(until, &mut batch);
+    }
+    batch.completions.first().map_or(Ok(()), |completion| completion.result.map(|_| ()))
+}

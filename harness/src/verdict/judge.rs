@@ -1,0 +1,183 @@
+//! Judges metrics: limits of a spec sheet and verify errors need no baseline.
+//!
+//! Pure. A metric that breaks its limit, or counts verify errors, is regressed; every other one has no
+//! baseline to be compared with.
+
+use std::collections::BTreeMap;
+
+use super::Verdict;
+use crate::analysis::metric::{Metric, Value};
+
+/// Whether a metric decides the verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// It does.
+    Gate,
+    /// It is shown.
+    Info,
+}
+
+/// Least and most allowed value of a metric, in the metric's own unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limit {
+    /// Smaller is broken.
+    pub least: Option<f64>,
+    /// Larger is broken.
+    pub most: Option<f64>,
+}
+
+/// How metrics are judged.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rules {
+    /// By metric id.
+    pub limits: BTreeMap<String, Limit>,
+    /// Ids of the metrics that gate, `*` for any part; none for the default ones.
+    pub gates: Option<Vec<String>>,
+}
+
+/// A metric and what is said of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// The metric.
+    pub metric: Metric,
+    /// Whether it decides.
+    pub role: Role,
+    /// What is said.
+    pub verdict: Verdict,
+    /// Why, for people.
+    pub reason: String,
+}
+
+/// By default the gates are cliff, fast, floor and steady of each level, verify errors and health.
+const DEFAULT_GATES: [&str; 8] = [
+    "fill.fast_mb_s",
+    "fill.cliff*_gb",
+    "fill.floor_mb_s",
+    "fill.verify_errors",
+    "random_write.*.steady_mb_s",
+    "random_write.*.cliff_gb",
+    "health.*",
+    "fill.mean_mb_s",
+];
+
+/// Judges every metric, and every limit whose metric the run does not have.
+#[must_use]
+pub fn judge(metrics: Vec<Metric>, rules: &Rules) -> Vec<Judged> {
+    let missing: Vec<String> =
+        rules.limits.keys().filter(|id| metrics.iter().all(|metric| metric.id != **id)).cloned().collect();
+    let mut judged: Vec<Judged> = metrics.into_iter().map(|metric| judge_one(metric, rules)).collect();
+    judged.extend(missing.into_iter().map(|id| {
+        let reason = format!("[limits] names {id}, and this run did not measure it");
+        let metric = Metric::absent(&id, "not-measured");
+        Judged { metric, role: Role::Gate, verdict: Verdict::Inconclusive, reason }
+    }));
+    judged
+}
+
+/// The verdict of a whole run: the gravest of its gates.
+#[must_use]
+pub fn overall(judged: &[Judged]) -> Verdict {
+    let gates = judged.iter().filter(|judged| judged.role == Role::Gate || judged.verdict == Verdict::Regressed);
+    gates.map(|judged| judged.verdict).max().unwrap_or(Verdict::NoBaseline)
+}
+
+fn judge_one(metric: Metric, rules: &Rules) -> Judged {
+    let role = role(&metric.id, rules);
+    let limit = rules.limits.get(&metric.id);
+    let (verdict, reason) = match (limit, &metric.value) {
+        (_, Value::Number(errors)) if metric.id == "fill.verify_errors" => match errors {
+            0.0 => (Verdict::Held, "every block read back is what was written".to_owned()),
+            _ => (Verdict::Regressed, format!("{errors} blocks read back are not what was written")),
+        },
+        (None, _) => (Verdict::NoBaseline, String::new()),
+        (Some(limit), value) => judge_limit(value, limit, metric.unit),
+    };
+    let role = if limit.is_some() { Role::Gate } else { role };
+    Judged { metric, role, verdict, reason }
+}
+
+fn judge_limit(value: &Value, limit: &Limit, unit: &str) -> (Verdict, String) {
+    let range = match (limit.least, limit.most) {
+        (Some(least), Some(most)) => format!("{least} to {most} {unit}"),
+        (Some(least), None) => format!("at least {least} {unit}"),
+        (None, Some(most)) => format!("at most {most} {unit}"),
+        (None, None) => String::new(),
+    };
+    let (low, high) = match value {
+        Value::Number(number) => (*number, *number),
+        Value::MoreThan(number) => (*number, f64::INFINITY),
+        Value::Absent(why) => return (Verdict::Inconclusive, format!("limit {range}, and there is no value: {why}")),
+    };
+    let broken = limit.least.is_some_and(|least| high < least) || limit.most.is_some_and(|most| low > most);
+    let kept = limit.least.is_none_or(|least| low >= least) && limit.most.is_none_or(|most| high <= most);
+    match (broken, kept) {
+        (true, _) => (Verdict::Regressed, format!("outside the limit of {range}")),
+        (_, true) => (Verdict::Held, format!("within the limit of {range}")),
+        _ => (Verdict::Inconclusive, format!("limit {range}: the run ended at {low} {unit} without a cliff")),
+    }
+}
+
+fn role(id: &str, rules: &Rules) -> Role {
+    let gates = match &rules.gates {
+        Some(gates) => gates.iter().any(|pattern| matches(pattern, id)),
+        None => DEFAULT_GATES.iter().any(|pattern| matches(pattern, id)),
+    };
+    if gates { Role::Gate } else { Role::Info }
+}
+
+/// Whether `id` fits `pattern`, in which a `*` stands for any characters.
+fn matches(pattern: &str, id: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == id,
+        Some((start, rest)) => id.strip_prefix(start).is_some_and(|id| {
+            (0..=id.len()).filter(|&at| id.is_char_boundary(at)).any(|at| matches(rest, &id[at..]))
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(id: &str, value: Value, limit: (Option<f64>, Option<f64>), expect: Verdict) {
+        let limits = BTreeMap::from([(id.to_owned(), Limit { least: limit.0, most: limit.1 })]);
+        let rules = Rules { limits, gates: None };
+        let judged = judge(vec![Metric::new(id, value.clone())], &rules);
+        assert_eq!(overall(&judged), expect, "{id} {value:?}: {}", judged[0].reason);
+    }
+
+    #[test]
+    fn limits_are_judged_without_a_baseline() {
+        let floor = "fill.floor_mb_s";
+        check(floor, Value::Number(500.0), (Some(400.0), None), Verdict::Held);
+        check(floor, Value::Number(399.9), (Some(400.0), None), Verdict::Regressed);
+        check(floor, Value::Number(500.0), (None, Some(400.0)), Verdict::Regressed);
+        check(floor, Value::Absent("not-applicable"), (Some(400.0), None), Verdict::Inconclusive);
+        check("fill.cliff_gb", Value::MoreThan(100.0), (Some(90.0), None), Verdict::Held);
+        check("fill.cliff_gb", Value::MoreThan(100.0), (Some(110.0), None), Verdict::Inconclusive);
+        check("fill.cliff_gb", Value::MoreThan(100.0), (None, Some(90.0)), Verdict::Regressed);
+    }
+
+    #[test]
+    fn a_limit_on_what_was_not_measured_is_never_green() {
+        let limits = BTreeMap::from([("fill.read_mb_s".to_owned(), Limit { least: Some(1.0), most: None })]);
+        let judged = judge(Vec::new(), &Rules { limits, gates: None });
+        assert_eq!(overall(&judged), Verdict::Inconclusive);
+    }
+
+    #[test]
+    fn verify_errors_always_fail() {
+        let judged = |errors| judge(vec![Metric::new("fill.verify_errors", Value::Number(errors))], &Rules::default());
+        assert_eq!(overall(&judged(1.0)), Verdict::Regressed);
+        assert_eq!(judged(0.0)[0].verdict, Verdict::Held);
+    }
+
+    #[test]
+    fn a_pattern_names_many_gates() {
+        let gates = Some(vec!["random_write.*.steady_mb_s".to_owned()]);
+        let rules = Rules { limits: BTreeMap::new(), gates };
+        assert_eq!(role("random_write.25pct.steady_mb_s", &rules), Role::Gate);
+        assert_eq!(role("fill.floor_mb_s", &rules), Role::Info);
+    }
+}
