@@ -7,4 +7,5 @@
 pub mod environment;
 pub mod plan;
 pub mod sample;
+pub mod target;
 pub mod units;
