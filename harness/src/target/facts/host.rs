@@ -1,0 +1,149 @@
+//! What surrounds a target and may explain a difference: kernel, machine, drive settings, our own build.
+//!
+//! The names are a contract with baselines and reports. Nothing that changes at each boot or in each container is
+//! noted: kernel names of devices, host names, container ids.
+
+use std::fs;
+use std::path::Path;
+
+use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
+
+use super::sysfs::{attribute, children};
+use super::{Drive, Facts};
+use crate::environment::Environment;
+use crate::units::GIB;
+
+/// What surrounds this target on this host.
+#[must_use]
+pub fn environment(facts: &Facts) -> Environment {
+    let mut env = Environment::default();
+    note_host(&mut env);
+    note_system(&mut env, Path::new("/sys"), Path::new("/proc"));
+    note_target(&mut env, facts);
+    env.note("program", Some(env!("CARGO_PKG_VERSION")));
+    env.note("build", Some(if cfg!(debug_assertions) { "debug" } else { "release" }));
+    env
+}
+
+fn note_host(env: &mut Environment) {
+    env.note("kernel", System::kernel_version().ok());
+    env.note("host.arch", Some(std::env::consts::ARCH));
+    let wanted =
+        RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing()).with_memory(MemoryRefreshKind::nothing().with_ram());
+    let Ok(system) = System::new_with_specifics(wanted) else { return };
+    env.note("host.cpu", system.cpus().first().map(sysinfo::Cpu::brand));
+    let cores = system.cpus().len();
+    env.note("host.cores", (cores > 0).then(|| cores.to_string()));
+    // The kernel keeps a varying part to itself: whole GiB, rounded up, are what is built in.
+    let memory = system.total_memory().div_ceil(GIB);
+    env.note("host.memory", (memory > 0).then(|| format!("{memory} GiB")));
+}
+
+fn note_system(env: &mut Environment, sys: &Path, proc: &Path) {
+    let cpus = sys.join("devices/system/cpu");
+    let mut governors: Vec<String> =
+        children(&cpus).iter().filter_map(|cpu| attribute(cpu, "cpufreq/scaling_governor")).collect();
+    governors.sort();
+    governors.dedup();
+    env.note("governor", (!governors.is_empty()).then(|| governors.join(", ")));
+    let iommus = sys.join("class/iommu");
+    env.note("iommu", iommus.is_dir().then(|| if children(&iommus).is_empty() { "off" } else { "on" }));
+    env.note("host.virtual", virtual_machine(sys, proc));
+    env.note("host.container", container(proc));
+}
+
+/// The maker of a virtual machine if it says so, else `yes` where the processor does.
+fn virtual_machine(sys: &Path, proc: &Path) -> Option<String> {
+    if let Some(kind) = attribute(sys, "hypervisor/type") {
+        return Some(kind);
+    }
+    let cpuinfo = fs::read_to_string(proc.join("cpuinfo")).ok()?;
+    let flags = cpuinfo.lines().find(|line| line.starts_with("flags"))?;
+    if !flags.split_whitespace().any(|flag| flag == "hypervisor") {
+        return None;
+    }
+    Some(attribute(sys, "class/dmi/id/sys_vendor").unwrap_or_else(|| "yes".to_owned()))
+}
+
+/// The engine that made the container we run in, as its marker files say.
+fn container(proc: &Path) -> Option<&'static str> {
+    let root = proc.join("1/root");
+    // Where /proc/1/root may not be entered, our own root is the same one.
+    let marked = |file: &str| root.join(file).exists() || Path::new("/").join(file).exists();
+    if marked(".dockerenv") {
+        return Some("docker");
+    }
+    marked("run/.containerenv").then_some("podman")
+}
+
+fn note_target(env: &mut Environment, facts: &Facts) {
+    let kind = serde_json::to_value(facts.kind).ok();
+    env.note("target.kind", kind.as_ref().and_then(|kind| kind.as_str()));
+    env.note("filesystem", Some(facts.filesystem.type_name.as_str()));
+    env.note("filesystem.options", Some(stable_options(&facts.filesystem.options)));
+    if let Some(drive) = &facts.drive {
+        note_drive(env, drive, facts.filesystem.carriers.len());
+    }
+}
+
+fn note_drive(env: &mut Environment, drive: &Drive, carriers: usize) {
+    let yes_no = |flag: bool| if flag { "yes" } else { "no" };
+    env.note("drive.model", drive.model.as_deref());
+    env.note("drive.firmware", drive.firmware.as_deref());
+    let driver = drive.driver.as_ref().map(|driver| match &drive.driver_version {
+        Some(version) => format!("{driver} {version}"),
+        None => driver.clone(),
+    });
+    env.note("drive.driver", driver);
+    env.note("drive.transport", drive.transport.as_deref());
+    env.note("drive.link", drive.link.as_deref());
+    env.note("drive.scheduler", drive.scheduler.as_deref());
+    env.note("drive.write_cache", drive.write_cache.as_deref());
+    env.note("drive.rotational", drive.rotational.map(yes_no));
+    env.note("drive.size", drive.size.map(|size| size.0.to_string()));
+    env.note("drive.logical_block", drive.logical_block.map(|block| block.0.to_string()));
+    env.note("drive.physical_block", drive.physical_block.map(|block| block.0.to_string()));
+    let layers: Vec<&str> = drive.stack.iter().map(|layer| layer.kind.as_str()).collect();
+    let stack = layers.join(" > ");
+    env.note("stack", Some(if carriers > 1 { format!("{carriers} × {stack}") } else { stack }));
+}
+
+/// Without the options that differ from one mount or container to the next though nothing changed.
+fn stable_options(options: &str) -> String {
+    let passing = ["lowerdir=", "upperdir=", "workdir=", "fd=", "subvolid="];
+    let stable: Vec<&str> =
+        options.split(',').filter(|option| !passing.iter().any(|key| option.starts_with(key))).collect();
+    stable.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_that_only_name_this_mount_are_left_out() {
+        let options = "rw,relatime,lowerdir=/a:/b,upperdir=/c,workdir=/d,xino=off";
+        assert_eq!(stable_options(options), "rw,relatime,xino=off");
+        assert_eq!(stable_options(""), "");
+    }
+
+    #[test]
+    fn a_system_that_shows_nothing_leaves_no_entry() {
+        let empty = tempfile::tempdir().unwrap();
+        let mut env = Environment::default();
+        note_system(&mut env, empty.path(), empty.path());
+        assert_eq!(env.get("governor"), None);
+        assert_eq!(env.get("iommu"), None);
+        assert_eq!(env.get("host.virtual"), None);
+    }
+
+    #[test]
+    fn this_host_has_the_entries_that_every_linux_has() {
+        let folder = tempfile::tempdir().unwrap();
+        let env = environment(&Facts::read(folder.path()).unwrap());
+        for name in ["kernel", "host.cores", "host.memory", "target.kind", "filesystem", "program", "build"] {
+            assert!(env.get(name).is_some(), "{name} is missing: {env:?}");
+        }
+        assert_eq!(env.get("target.kind"), Some("folder"));
+    }
+}

@@ -1,0 +1,240 @@
+//! What is known of a target: the types, and gathering them for a folder.
+//!
+//! `mounts` and `dm` parse text, `drive` and `pool` read sysfs, `quota` asks the filesystem,
+//! `host` reads what surrounds the target. Judges nothing: that is `guard`'s.
+//! What is unknown is absent, never zero or empty.
+
+mod dm;
+mod drive;
+mod folder;
+mod host;
+mod mounts;
+mod pool;
+mod quota;
+mod sysfs;
+mod text;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::folder::FactsError;
+pub use self::host::environment;
+use crate::units::Bytes;
+
+/// What is known of a target before anything is written to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Facts {
+    /// The target, absolute and without symbolic links.
+    pub path: PathBuf,
+    /// Folder, whole device or simulated drive.
+    pub kind: TargetKind,
+    /// The folder's own `st_dev`; with `inode` it tells a descriptor opened later that the folder is the same.
+    pub device: Device,
+    /// The folder's inode number.
+    pub inode: u64,
+    /// Whether this process may make files in the folder.
+    pub writable: bool,
+    /// The filesystem that the folder lies on.
+    pub filesystem: Filesystem,
+    /// The drive behind the filesystem; none for memory, network, overlay and ZFS.
+    pub drive: Option<Drive>,
+    /// The storage beneath the filesystem that can run out before the filesystem does.
+    pub pool: Option<Pool>,
+    /// What this user's or group's quota leaves; none where no quota binds this process.
+    pub quota_left: Option<Bytes>,
+}
+
+/// The kind of a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum TargetKind {
+    /// Files in a folder of our own inside a folder.
+    Folder,
+    /// A whole block device.
+    Device,
+    /// A simulated drive.
+    Simulated,
+}
+
+/// A mounted filesystem.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Filesystem {
+    /// As the kernel names it: `ext4`, `tmpfs`, `fuse.sshfs`.
+    pub type_name: String,
+    /// Where it is mounted.
+    pub mount_point: PathBuf,
+    /// What is mounted: a device's path, a server's share, or a mere word.
+    pub source: String,
+    /// The mount's options, then those of the filesystem that it does not repeat; comma-separated.
+    pub options: String,
+    /// All its blocks (`f_blocks`).
+    pub total: Bytes,
+    /// Blocks in no use, those reserved for root counted (`f_bfree`).
+    pub free: Bytes,
+    /// Blocks that an ordinary user may still use (`f_bavail`).
+    pub available: Bytes,
+    /// The mount's device number; its major is 0 where no block device carries it directly.
+    pub device: Device,
+    /// The block devices that carry it: one for most, several for btrfs, none for memory and network.
+    /// Their counters show whether writes reach the drive.
+    pub carriers: Vec<Device>,
+    /// Mounted or made read-only.
+    pub read_only: bool,
+    /// Whether `/` lies on it.
+    pub carries_root: bool,
+    /// Whether the mount shows the whole filesystem, and no other mount point shows any of it.
+    pub own: bool,
+}
+
+/// The drive behind a filesystem.
+///
+/// Size, block sizes and write cache are those of the whole device that carries the filesystem. Model, serial,
+/// firmware, transport and driver are the physical drive's where a stack (LVM, dm-crypt, md …) has exactly one beneath.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drive {
+    /// The kernel's name of the whole device that carries the filesystem: `nvme0n1`, `dm-0`. May change at a reboot.
+    pub name: String,
+    /// Its number.
+    pub device: Device,
+    /// Vendor and model as the drive says them.
+    pub model: Option<String>,
+    /// The drive's serial number.
+    pub serial: Option<String>,
+    /// The firmware's revision.
+    pub firmware: Option<String>,
+    /// The worldwide identity: `eui.…`, `naa.…`, `uuid.…`; of dm and md their UUID.
+    pub wwid: Option<String>,
+    /// `nvme`, `sata`, `sas`, `scsi`, `usb`, `virtio`, `mmc`, `loop`, `zram`, `dm`, `md` …
+    pub transport: Option<String>,
+    /// The host's driver: `nvme`, `ahci`, `virtio_blk`.
+    pub driver: Option<String>,
+    /// The driver module's own version, where it has one.
+    pub driver_version: Option<String>,
+    /// The link as trained: `16.0 GT/s PCIe x4`, `6.0 Gbps`.
+    pub link: Option<String>,
+    /// Addressable bytes.
+    pub size: Option<Bytes>,
+    /// The smallest addressable unit.
+    pub logical_block: Option<Bytes>,
+    /// The smallest unit that is written without read-modify-write.
+    pub physical_block: Option<Bytes>,
+    /// Whether the drive says that it spins.
+    pub rotational: Option<bool>,
+    /// Whether the medium can be taken out.
+    pub removable: Option<bool>,
+    /// The I/O scheduler in use: `none`, `mq-deadline`.
+    pub scheduler: Option<String>,
+    /// `write back` or `write through`, as the kernel understood the device.
+    pub write_cache: Option<String>,
+    /// The file behind a loop device.
+    pub backing_file: Option<String>,
+    /// All block devices from the filesystem's down to the lowest known, depth first.
+    pub stack: Vec<Layer>,
+}
+
+/// One block device of a stack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layer {
+    /// The kernel's name: `dm-0`, `sda2`.
+    pub name: String,
+    /// What it is: `partition`, `dm-crypt`, `dm-lvm`, `md-raid1`, `loop`, or a drive's transport.
+    pub kind: String,
+}
+
+/// Storage beneath a filesystem that can run out before the filesystem is full.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pool {
+    /// What kind of storage.
+    pub kind: PoolKind,
+    /// What it can still take, blocks that it holds but the filesystem does not use included.
+    /// None: it may run out, and nobody here may know when.
+    pub available: Option<Bytes>,
+    /// What it is, with its name, for a sentence: `the sparse file /srv/disk.img`.
+    pub what: String,
+}
+
+/// Kinds of storage that can run out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum PoolKind {
+    /// A loop device on a file with holes.
+    SparseFile,
+    /// dm-thin, such as LVM's thin pools.
+    Thin,
+    /// dm-snapshot: copy-on-write space of a snapshot, or of the snapshots of an origin.
+    Snapshot,
+    /// dm-vdo: deduplicated and compressed.
+    Vdo,
+    /// Compressed memory.
+    Zram,
+}
+
+/// The number of a device, `major:minor`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Device {
+    /// The driver's part; 0 for filesystems that no block device carries directly.
+    pub major: u32,
+    /// The part that the driver chose.
+    pub minor: u32,
+}
+
+impl Facts {
+    /// Gathers what is known of a folder. Writes nothing.
+    ///
+    /// # Errors
+    /// The path is missing, no folder, not allowed, or its filesystem does not answer.
+    pub fn read(path: &Path) -> Result<Facts, FactsError> {
+        folder::read(path, &sysfs::Host::this())
+    }
+}
+
+impl Device {
+    /// From the kernel's combined number, as `st_dev` has it.
+    #[must_use]
+    pub fn from_raw(number: u64) -> Device {
+        Device { major: rustix::fs::major(number), minor: rustix::fs::minor(number) }
+    }
+
+    /// Whether the number is a mere label, as for btrfs, overlay, tmpfs and network filesystems.
+    #[must_use]
+    pub fn is_anonymous(self) -> bool {
+        self.major == 0
+    }
+}
+
+/// `259:1`
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.major, self.minor)
+    }
+}
+
+impl FromStr for Device {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Device, String> {
+        let parsed = text
+            .trim()
+            .split_once(':')
+            .and_then(|(major, minor)| Some(Device { major: major.parse().ok()?, minor: minor.parse().ok()? }));
+        parsed.ok_or_else(|| format!("\"{text}\" is no device number; write major:minor, such as \"259:1\""))
+    }
+}
+
+impl TryFrom<String> for Device {
+    type Error = String;
+    fn try_from(text: String) -> Result<Device, String> {
+        text.parse()
+    }
+}
+
+impl From<Device> for String {
+    fn from(device: Device) -> String {
+        device.to_string()
+    }
+}

@@ -1,0 +1,14 @@
+//! The thing that is measured: what it is, whether it may be written to, and what reaches it.
+//!
+//! [`Facts`] gathers, [`guard`] decides without any I/O, and only what it armed may be opened.
+//! Knows nothing of profiles, engines or verdicts.
+
+pub mod facts;
+pub mod guard;
+pub mod ioctl;
+pub mod telemetry;
+
+pub use facts::environment;
+pub use facts::{Device, Drive, Facts, FactsError, Filesystem, Layer, Pool, PoolKind, TargetKind};
+pub use guard::{Armed, Consent, Need, Refusal, guard};
+pub use telemetry::DeviceCounters;
