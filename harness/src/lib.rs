@@ -4,9 +4,13 @@
 //! plan → target → engine → run loop → journal → analysis → verdict → report.
 //! A report is a function of journal and baseline; nothing in this library prints or exits.
 
+pub mod analysis;
 pub mod engine;
 pub mod environment;
+pub mod journal;
 pub mod plan;
+pub mod run;
 pub mod sample;
 pub mod target;
 pub mod units;
+pub mod verdict;

@@ -88,8 +88,7 @@ impl Writer {
     /// # Errors
     /// The file cannot be read, or is damaged elsewhere than at its end.
     pub fn resume(path: &Path) -> Result<(Writer, Vec<Record>), JournalError> {
-        let mut file =
-            OpenOptions::new().read(true).append(true).open(path).map_err(|e| io("opening", path, e))?;
+        let mut file = OpenOptions::new().read(true).append(true).open(path).map_err(|e| io("opening", path, e))?;
         let (records, whole) = read_from(&mut file, path)?;
         file.set_len(whole).map_err(|e| io("cutting the torn end of", path, e))?;
         file.seek(SeekFrom::End(0)).map_err(|e| io("opening", path, e))?;

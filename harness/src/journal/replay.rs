@@ -110,10 +110,14 @@ impl Replay {
     /// Bytes written in all, by finished and abandoned attempts.
     #[must_use]
     pub fn bytes_written(&self) -> Bytes {
-        let writes = |phase: &&PhaseReplay| {
-            self.header.plan.phase(&phase.id).is_some_and(|planned| planned.writes().0 > 0)
-        };
-        self.phases.iter().filter(writes).map(|phase| phase.moved().saturating_add(phase.cut())).sum::<Bytes>().saturating_add(self.again)
+        let writes =
+            |phase: &&PhaseReplay| self.header.plan.phase(&phase.id).is_some_and(|planned| planned.writes().0 > 0);
+        self.phases
+            .iter()
+            .filter(writes)
+            .map(|phase| phase.moved().saturating_add(phase.cut()))
+            .sum::<Bytes>()
+            .saturating_add(self.again)
     }
 
     /// By segment: the attempt that wrote it, which its stamps carry.

@@ -59,7 +59,17 @@ mod tests {
     #[test]
     fn fingerprints_are_golden() {
         let golden = PROFILES.map(|(name, _)| format!("{name} {}", profile(name).unwrap().fingerprint()));
-        assert_eq!(golden, ["quick cc870deb24b3b545", "ci b2d41feb50f80e3e", "acceptance fd453d9cb2dc094a", "fill-volume f5b243b774d05301", "space-throughput 730b88907ff71772", "snia-wsat 3a0355f628aa290f",]);
+        assert_eq!(
+            golden,
+            [
+                "quick cc870deb24b3b545",
+                "ci b2d41feb50f80e3e",
+                "acceptance fd453d9cb2dc094a",
+                "fill-volume f5b243b774d05301",
+                "space-throughput 730b88907ff71772",
+                "snia-wsat 3a0355f628aa290f",
+            ]
+        );
     }
 
     #[test]

@@ -45,10 +45,14 @@ impl<F: EngineFactory> Run<'_, F> {
                 .enumerate()
                 .map(|(number, engine)| {
                     let (sender, source) = (sender.clone(), &source);
-                    scope.spawn(move || guarded(job, || work(engine, job, source(number), &mut |report| {
-                        // The receiver outlives the workers; a report that nobody hears is not lost data.
-                        let _ = sender.send((number, report));
-                    })))
+                    scope.spawn(move || {
+                        guarded(job, || {
+                            work(engine, job, source(number), &mut |report| {
+                                // The receiver outlives the workers; a report that nobody hears is not lost data.
+                                let _ = sender.send((number, report));
+                            })
+                        })
+                    })
                 })
                 .collect();
             drop(sender);

@@ -124,7 +124,8 @@ impl Merger {
     }
 
     fn sample(&mut self, tally: &Tally, end: Nanos) -> impl Iterator<Item = Record> + use<> {
-        let start = std::mem::replace(&mut self.cursor, end.max(self.cursor));
+        let start = self.cursor;
+        self.cursor = end.max(start);
         let sample = Sample {
             interval: tally.interval,
             segment: self.segment,

@@ -119,8 +119,7 @@ impl<F: EngineFactory> Run<'_, F> {
         let start = now(engines);
         self.sink.record(Record::SegmentStart { segment, attempt, at_ns: start })?;
         let rounds = matches!(phase.work, Work::RandomWrite { .. });
-        let mut merger =
-            Merger::new(segment, attempt, start, phase_start, phase.interval_ns, engines.len(), rounds);
+        let mut merger = Merger::new(segment, attempt, start, phase_start, phase.interval_ns, engines.len(), rounds);
         self.state.moved = Bytes(0);
         let outcome = self.attempt(engines, phase, phase_start, segment, attempt, &mut merger);
         let end = now(engines);
@@ -212,8 +211,11 @@ impl<F: EngineFactory> Run<'_, F> {
                 let len = block_len(phase.io.block);
                 self.job(engines, &job, merger, |n| {
                     let worker = u32::try_from(n).unwrap_or(u32::MAX);
-                    Offsets::new(seed, worker, range, block)
-                        .map(move |offset| OpKind::Write { offset, len, generation: OVERWRITE | attempt })
+                    Offsets::new(seed, worker, range, block).map(move |offset| OpKind::Write {
+                        offset,
+                        len,
+                        generation: OVERWRITE | attempt,
+                    })
                 })
             }
             Work::Remove => Ok(JobEnd::Done),
@@ -235,9 +237,8 @@ impl<F: EngineFactory> Run<'_, F> {
                     OpKind::Read { offset, .. } => ("reading", Some(offset)),
                     _ => ("flushing", None),
                 };
-                let segment = offset.map(|offset| {
-                    u32::try_from(offset / phase.layout.segment_bytes.0.max(1)).unwrap_or(u32::MAX)
-                });
+                let segment = offset
+                    .map(|offset| u32::try_from(offset / phase.layout.segment_bytes.0.max(1)).unwrap_or(u32::MAX));
                 self.failed(completed, segment, offset, what, result.err().unwrap_or(Errno::IO))
             }
         }

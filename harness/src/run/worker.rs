@@ -52,9 +52,15 @@ pub(super) struct Tally {
 /// What a worker reports while it works.
 pub(super) enum Report {
     Tally(Tally),
-    Bad { at: Nanos, block: BadBlock },
+    Bad {
+        at: Nanos,
+        block: BadBlock,
+    },
     /// Bad blocks beyond those that were named.
-    MoreBad { at: Nanos, count: u64 },
+    MoreBad {
+        at: Nanos,
+        count: u64,
+    },
 }
 
 /// How a worker ended.

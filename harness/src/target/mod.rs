@@ -6,6 +6,8 @@
 pub mod facts;
 pub mod guard;
 pub mod ioctl;
+pub mod open;
+pub mod space;
 pub mod telemetry;
 
 pub use facts::environment;

@@ -130,9 +130,9 @@ fn role(id: &str, rules: &Rules) -> Role {
 fn matches(pattern: &str, id: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == id,
-        Some((start, rest)) => id.strip_prefix(start).is_some_and(|id| {
-            (0..=id.len()).filter(|&at| id.is_char_boundary(at)).any(|at| matches(rest, &id[at..]))
-        }),
+        Some((start, rest)) => id
+            .strip_prefix(start)
+            .is_some_and(|id| (0..=id.len()).filter(|&at| id.is_char_boundary(at)).any(|at| matches(rest, &id[at..]))),
     }
 }
 

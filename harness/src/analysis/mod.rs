@@ -1,0 +1,2 @@
+//! What samples mean.
+pub mod metric;
