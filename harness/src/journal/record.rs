@@ -3,6 +3,8 @@
 //! Pure: knows no file. Order in a journal: header; then for each phase its start, for each attempt at a
 //! segment its start, samples and end, and the phase's end; faults and resume marks anywhere; the end.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
@@ -112,6 +114,9 @@ pub struct Header {
     pub facts: Facts,
     /// What surrounds it.
     pub environment: Environment,
+    /// The filesystem that the user allowed to be filled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fill_volume: Option<PathBuf>,
     /// The journal is on the drive that is measured.
     #[serde(default)]
     pub journal_on_target: bool,

@@ -8,7 +8,9 @@ mod merge;
 mod phases;
 mod worker;
 
-use std::collections::BTreeMap;
+pub(crate) use job::panic_text;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::engine::{Batch, Engine, EngineError, EngineFactory, Op, OpKind};
@@ -75,13 +77,22 @@ pub struct Run<'a, F: EngineFactory> {
 #[derive(Debug, Default)]
 struct State {
     finished_phases: Vec<String>,
-    /// Of the phase that was cut: its finished segments and begun attempts.
-    cut: Option<(String, BTreeMap<u32, u32>, BTreeMap<u32, u32>)>,
+    cut: Option<Cut>,
     /// By segment: the attempt that wrote it, which its stamps carry.
     generations: BTreeMap<u32, u32>,
     named_bad_blocks: u32,
     /// Bytes of the samples of the open attempt.
     moved: Bytes,
+}
+
+/// The phase that a cut left unfinished.
+#[derive(Debug, Default)]
+struct Cut {
+    phase: String,
+    /// Finished segments.
+    finished: BTreeSet<u32>,
+    /// Attempts begun, by segment.
+    attempts: BTreeMap<u32, u32>,
 }
 
 /// Bad blocks that are named one by one; more are counted.
@@ -140,8 +151,8 @@ impl State {
             if phase.end_ns.is_some() {
                 state.finished_phases.push(phase.id.clone());
             } else {
-                let finished = phase.finished.iter().map(|(segment, (attempt, _))| (*segment, *attempt)).collect();
-                state.cut = Some((phase.id.clone(), finished, phase.attempts.clone()));
+                let finished = phase.finished.keys().copied().collect();
+                state.cut = Some(Cut { phase: phase.id.clone(), finished, attempts: phase.attempts.clone() });
             }
         }
         state.generations = so_far.generations();

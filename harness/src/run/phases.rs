@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use super::job::JobEnd;
 use super::merge::Merger;
 use super::worker::{Job, Limit};
-use super::{Run, Stopped, perform};
+use super::{Cut, Run, Stopped, perform};
 use crate::engine::content::Pattern;
 use crate::engine::{Batch, Completion, Content, Engine, EngineFactory, OpKind, Setup};
 use crate::journal::record::{Counted, FaultKind, Record};
@@ -22,10 +22,8 @@ const OVERWRITE: u32 = 1 << 31;
 impl<F: EngineFactory> Run<'_, F> {
     /// Does one phase, or what a cut left of it.
     pub(super) fn phase(&mut self, phase: &Phase) -> Result<(), Stopped> {
-        let (finished, attempts) = match self.state.cut.take() {
-            Some((id, finished, attempts)) if id == phase.id => (finished, attempts),
-            _ => Default::default(),
-        };
+        let Cut { finished, attempts, .. } =
+            self.state.cut.take().filter(|cut| cut.phase == phase.id).unwrap_or_default();
         let mut engines = self.factory.engines(&self.setup(phase))?;
         if finished.is_empty() {
             self.rest(&mut engines, phase.rest_ns)?;
@@ -37,7 +35,7 @@ impl<F: EngineFactory> Run<'_, F> {
         self.sink.record(Record::PhaseStart { phase: phase.id.clone(), at_ns: start })?;
         let mut moved = Bytes(0);
         for segment in segments(phase) {
-            if !finished.contains_key(&segment) {
+            if !finished.contains(&segment) {
                 let attempt = attempts.get(&segment).copied().unwrap_or(0);
                 moved = moved.saturating_add(self.segment(&mut engines, phase, start, segment, attempt)?);
             }

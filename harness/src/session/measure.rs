@@ -1,0 +1,217 @@
+//! One measurement: journal, run loop, clean-up and reports, whatever happens in between.
+//!
+//! Whatever ends the run (an error, a signal, a panic), the journal gets its end, the scratch folder goes
+//! (unless it is to be kept) and the reports are written.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicBool;
+
+use super::folder::RunFolder;
+use super::{Event, Observer, Outcome, Request, RequestError, compose, new_journal};
+use crate::engine::{Clock, EngineFactory};
+use crate::journal::file::{self, JournalError, Writer};
+use crate::journal::record::{Header, Outcome as Ending, Record};
+use crate::journal::replay::Replay;
+use crate::plan::phase::Plan;
+use crate::report::FailureKind;
+use crate::run::{Run, Sink, Stopped};
+use crate::target::guard::Armed;
+use crate::target::open::Opened;
+use crate::target::{self, DeviceCounters, Facts};
+use crate::units::Nanos;
+
+/// A run that is about to happen or to go on.
+pub(super) struct Measurement<'a> {
+    pub(super) header: Header,
+    pub(super) opened: Opened,
+    pub(super) folder: &'a RunFolder,
+    pub(super) keep: bool,
+    pub(super) stop: &'a AtomicBool,
+}
+
+/// The header of a new run.
+pub(super) fn header(request: &Request, folder: &RunFolder, armed: &Armed, plan: Plan, engine: &str) -> Header {
+    let facts = armed.facts().clone();
+    let mut environment = target::environment(&facts);
+    environment.note("engine", Some(engine));
+    Header {
+        run: folder.id().to_owned(),
+        started: folder.started().to_owned(),
+        profile: request.profile.to_toml(),
+        fingerprint: request.profile.fingerprint(),
+        seed: seed(folder.id()),
+        engine: engine.to_owned(),
+        plan,
+        journal_on_target: Facts::read(folder.path()).is_ok_and(|out| same_drive(&out, &facts)),
+        facts,
+        environment,
+        fill_volume: request.consent.fill_volume.clone(),
+    }
+}
+
+/// A seed that no other run has: the run's id hashed with the moment and the process.
+fn seed(run: &str) -> u64 {
+    use sha2::{Digest, Sha256};
+    let moment = jiff::Timestamp::now().as_nanosecond();
+    let digest = Sha256::digest(format!("{run} {moment} {}", std::process::id()));
+    digest.iter().take(8).fold(0, |seed, byte| seed << 8 | u64::from(*byte))
+}
+
+fn same_drive(a: &Facts, b: &Facts) -> bool {
+    a.filesystem.device == b.filesystem.device
+        || matches!((&a.drive, &b.drive), (Some(a), Some(b)) if a.device == b.device)
+}
+
+impl Measurement<'_> {
+    pub(super) fn new_run<F: EngineFactory>(
+        self,
+        observer: &mut dyn Observer,
+        engines: impl FnOnce(&Opened, Clock) -> F,
+    ) -> Result<Outcome, RequestError> {
+        for (run, freed) in &self.opened.removed {
+            observer.event(Event::Note(format!("removed what run {run} had left: {freed} freed")));
+        }
+        observer.event(Event::Begins { folder: self.folder.path(), header: &self.header, so_far: None });
+        let begun = new_journal(self.folder, &self.header.plan).and_then(|mut journal| {
+            journal.append(&Record::Header(Box::new(self.header.clone())))?;
+            journal.sync()?;
+            Ok(journal)
+        });
+        self.measure(begun, None, observer, engines)
+    }
+
+    pub(super) fn resumed<F: EngineFactory>(
+        self,
+        so_far: Replay,
+        observer: &mut dyn Observer,
+        engines: impl FnOnce(&Opened, Clock) -> F,
+    ) -> Result<Outcome, RequestError> {
+        let wall = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let at_ns = so_far.last_ns;
+        let begun = Writer::resume(&self.folder.path().join(file::NAME)).and_then(|(mut journal, mut records)| {
+            let mark = Record::Resume { at_ns, wall };
+            journal.append(&mark)?;
+            journal.sync()?;
+            records.push(mark);
+            Ok((journal, records))
+        });
+        let (journal, records) = begun?;
+        let so_far = Replay::new(records).map_err(|source| JournalError::Replay {
+            path: self.folder.path().join(file::NAME),
+            source,
+        })?;
+        observer.event(Event::Begins { folder: self.folder.path(), header: &self.header, so_far: Some(&so_far) });
+        self.measure(Ok(journal), Some(so_far), observer, engines)
+    }
+
+    fn measure<F: EngineFactory>(
+        self,
+        journal: Result<Writer, JournalError>,
+        so_far: Option<Replay>,
+        observer: &mut dyn Observer,
+        engines: impl FnOnce(&Opened, Clock) -> F,
+    ) -> Result<Outcome, RequestError> {
+        let stopped = match journal {
+            Ok(mut journal) => {
+                let clock = Clock::starting_at(so_far.as_ref().map_or(Nanos(0), |so_far| so_far.last_ns));
+                let result = self.guarded(&mut journal, so_far.as_ref(), observer, engines, clock);
+                // A full disk gets its room back before anything else is written.
+                let cleaned = self.clean_up();
+                end(&mut journal, clock.now(), result, cleaned, observer)
+            }
+            Err(why) => {
+                let cleaned = self.clean_up();
+                Some(why.to_string() + &cleaned.err().map(|why| format!("; and {why}")).unwrap_or_default())
+            }
+        };
+        let report = match file::read(self.folder.path()) {
+            Ok(replay) => compose::report(&replay),
+            Err(why) => {
+                let why = stopped.unwrap_or_else(|| why.to_string());
+                compose::with_header(&self.header, FailureKind::Failed, &why)
+            }
+        };
+        self.folder.write_reports(&report)?;
+        Ok(Outcome { report, folder: self.folder.path().to_owned() })
+    }
+
+    /// The run loop, a panic of its own included.
+    fn guarded<F: EngineFactory>(
+        &self,
+        journal: &mut Writer,
+        so_far: Option<&Replay>,
+        observer: &mut dyn Observer,
+        engines: impl FnOnce(&Opened, Clock) -> F,
+        clock: Clock,
+    ) -> Result<(), Stopped> {
+        let carriers = &self.header.facts.filesystem.carriers;
+        let counters = || DeviceCounters::sum(carriers);
+        let mut sink = Tee { journal, observer };
+        let work = || {
+            let factory = engines(&self.opened, clock);
+            let plan = &self.header.plan;
+            let run = Run::new(plan, &factory, self.header.seed, self.stop, &counters, &mut sink, so_far);
+            run.run()
+        };
+        // What a panic leaves broken is not used again: only the journal's file, which appends whole lines.
+        catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(Stopped::Panic(crate::run::panic_text(&*panic))))
+    }
+
+    /// Removes the scratch folder, unless it is to be kept.
+    fn clean_up(&self) -> Result<(), String> {
+        if self.keep {
+            return Ok(());
+        }
+        self.opened.scratch.remove().map(|_| ()).map_err(|errno| {
+            format!(
+                "removing {} in {} failed: {}; remove it by hand",
+                self.opened.scratch.name(),
+                self.header.facts.path.display(),
+                std::io::Error::from(errno)
+            )
+        })
+    }
+}
+
+/// Gives the journal its end; says why the run stopped, if it did.
+fn end(
+    journal: &mut Writer,
+    at_ns: Nanos,
+    result: Result<(), Stopped>,
+    cleaned: Result<(), String>,
+    observer: &mut dyn Observer,
+) -> Option<String> {
+    let (outcome, reason) = match (result, cleaned) {
+        (Ok(()), Ok(())) => (Ending::Complete, None),
+        (Ok(()), Err(why)) => (Ending::Failed, Some(why)),
+        (Err(Stopped::Interrupted), Ok(())) => (Ending::Interrupted, Some("stopped by a signal".to_owned())),
+        (Err(why), Ok(())) => (Ending::Failed, Some(why.to_string())),
+        (Err(why), Err(and)) => (Ending::Failed, Some(format!("{why}; and {and}"))),
+    };
+    let record = Record::End { at_ns, outcome, reason: reason.clone() };
+    match journal.append(&record).and_then(|()| journal.sync()) {
+        Ok(()) => {
+            observer.event(Event::Record(&record));
+            reason
+        }
+        Err(why) => Some(reason.map_or_else(|| why.to_string(), |reason| format!("{reason}; and {why}"))),
+    }
+}
+
+/// Writes each record to the journal and then shows it to the observer.
+struct Tee<'a> {
+    journal: &'a mut Writer,
+    observer: &'a mut dyn Observer,
+}
+
+impl Sink for Tee<'_> {
+    fn record(&mut self, record: Record) -> Result<(), JournalError> {
+        self.journal.append(&record)?;
+        self.observer.event(Event::Record(&record));
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), JournalError> {
+        self.journal.sync()
+    }
+}
