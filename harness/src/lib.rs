@@ -4,6 +4,7 @@
 //! plan → target → engine → run loop → journal → analysis → verdict → report.
 //! A report is a function of journal and baseline; nothing in this library prints or exits.
 
+pub mod analysis;
 pub mod environment;
 pub mod plan;
 pub mod sample;
