@@ -129,7 +129,8 @@ impl RunFolder {
     /// # Errors
     /// The first file that could not be written; the others are tried all the same.
     pub fn write_reports(&self, report: &Report) -> Result<(), FolderError> {
-        let junit = junit::render(report).map_err(|why| FolderError::Render { file: "junit.xml", why: why.to_string() });
+        let junit =
+            junit::render(report).map_err(|why| FolderError::Render { file: "junit.xml", why: why.to_string() });
         let files = [
             ("report.json", Ok(json::render(report))),
             ("junit.xml", junit),

@@ -96,10 +96,8 @@ impl Measurement<'_> {
             Ok((journal, records))
         });
         let (journal, records) = begun?;
-        let so_far = Replay::new(records).map_err(|source| JournalError::Replay {
-            path: self.folder.path().join(file::NAME),
-            source,
-        })?;
+        let so_far = Replay::new(records)
+            .map_err(|source| JournalError::Replay { path: self.folder.path().join(file::NAME), source })?;
         observer.event(Event::Begins { folder: self.folder.path(), header: &self.header, so_far: Some(&so_far) });
         self.measure(Ok(journal), Some(so_far), observer, engines)
     }
@@ -154,7 +152,8 @@ impl Measurement<'_> {
             run.run()
         };
         // What a panic leaves broken is not used again: only the journal's file, which appends whole lines.
-        catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(Stopped::Panic(crate::run::panic_text(&*panic))))
+        catch_unwind(AssertUnwindSafe(work))
+            .unwrap_or_else(|panic| Err(Stopped::Panic(crate::run::panic_text(&*panic))))
     }
 
     /// Removes the scratch folder, unless it is to be kept.

@@ -199,12 +199,7 @@ pub fn run_with<F: EngineFactory>(
 ///
 /// # Errors
 /// The run cannot be read or is finished.
-pub fn resume(
-    run: &Path,
-    keep: bool,
-    observer: &mut dyn Observer,
-    stop: &AtomicBool,
-) -> Result<Outcome, RequestError> {
+pub fn resume(run: &Path, keep: bool, observer: &mut dyn Observer, stop: &AtomicBool) -> Result<Outcome, RequestError> {
     resume_with(run, keep, observer, stop, |opened, clock| SyncFactory::new(opened.scratch.clone(), clock))
 }
 

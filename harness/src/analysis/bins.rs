@@ -1,0 +1,136 @@
+//! A series as at most 2,000 bins of whole steps with their log rates: what change points are
+//! searched in. Owns binning, noise and the taming of outliers; knows nothing of levels.
+
+use super::series::{Series, Step};
+
+/// Most bins of a series; the search is quadratic in them at worst.
+const MOST: u64 = 2_000;
+
+/// The least noise that is believed, 0.2 %: steps that are equal to the byte come from a simulator.
+const LEAST_NOISE: f64 = 0.002;
+
+/// Consecutive whole steps, and the natural logarithm of their rate in bytes per second.
+#[derive(Debug)]
+pub(super) struct Bins {
+    /// Index of each bin's first step, and at the end the number of steps.
+    pub(super) firsts: Vec<usize>,
+    /// Share of the series' bytes before each bin, and at the end one.
+    pub(super) places: Vec<f64>,
+    /// Log rate as it was.
+    pub(super) raw: Vec<f64>,
+    /// Log rate with isolated outliers tamed.
+    pub(super) tame: Vec<f64>,
+    /// Median of three of the log rates as they were.
+    pub(super) smooth: Vec<f64>,
+    /// Standard deviation of the log rate from bin to bin.
+    pub(super) noise: f64,
+}
+
+impl Bins {
+    /// A bin is closed when it holds a two-thousandth of the bytes and is no fragment: a step with less
+    /// than half the usual bytes and less than half the usual time, as the end of a segment leaves
+    /// behind, whose rate is mostly chance. Equal bytes where steps are many, the steps themselves
+    /// where they are few.
+    pub(super) fn new(series: &Series) -> Bins {
+        let steps = series.steps();
+        let usual_bytes = median(steps.iter().map(|s| s.bytes.0 as f64).collect());
+        let usual_time = median(steps.iter().map(|s| s.elapsed_ns.0 as f64).collect());
+        let least = series.total().0.div_ceil(MOST);
+        let full = |bin: Step| {
+            let fragment = bin.bytes.0 as f64 * 2.0 < usual_bytes && bin.elapsed_ns.0 as f64 * 2.0 < usual_time;
+            bin.bytes.0 >= least && !fragment
+        };
+        let (mut firsts, mut bins) = (Vec::new(), Vec::<Step>::new());
+        let mut open = Step::default();
+        for (index, &step) in steps.iter().enumerate() {
+            if open == Step::default() {
+                firsts.push(index);
+            }
+            open = open.and(step);
+            if full(open) {
+                bins.push(std::mem::take(&mut open));
+            }
+        }
+        if open != Step::default() {
+            match bins.last_mut() {
+                Some(last) => {
+                    *last = last.and(open);
+                    firsts.pop();
+                }
+                None => bins.push(open),
+            }
+        }
+        firsts.push(steps.len());
+        let total = series.total().0.max(1) as f64;
+        let places = firsts.iter().map(|&first| series.bytes_before(first).0 as f64 / total).collect();
+        let raw: Vec<f64> = bins.iter().map(log_rate).collect();
+        let noise = step_noise(&raw);
+        let tame = tame(&raw, noise);
+        let smooth = smooth(&raw);
+        Bins { firsts, places, raw, tame, smooth, noise }
+    }
+
+    /// Number of bins.
+    pub(super) fn len(&self) -> usize {
+        self.raw.len()
+    }
+}
+
+/// Natural logarithm of a step's bytes per second; a step has both bytes and time.
+pub(super) fn log_rate(step: &Step) -> f64 {
+    libm::log(step.bytes.0.max(1) as f64) - libm::log(step.elapsed_ns.0.max(1) as f64 / 1e9)
+}
+
+/// Median; zero for nothing.
+pub(super) fn median(mut values: Vec<f64>) -> f64 {
+    if values.is_empty() {
+        return 0.0;
+    }
+    let middle = values.len() / 2;
+    let even = values.len().is_multiple_of(2);
+    let (below, &mut upper, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
+    if even { f64::midpoint(below.iter().copied().fold(f64::NEG_INFINITY, f64::max), upper) } else { upper }
+}
+
+/// Standard deviation about `centre` by the median absolute deviation, 1.4826 of it for a normal
+/// distribution (Hampel 1974); breaks down when half of the values are outliers.
+pub(super) fn spread_about(values: impl Iterator<Item = f64>, centre: f64) -> f64 {
+    1.4826 * median(values.map(|v| (v - centre).abs()).collect())
+}
+
+/// Noise from step to step by first differences (von Neumann 1941, here by their median), which
+/// sees neither levels nor drift. Sees too little where the noise is autocorrelated; the wander of
+/// [`super::judge`] stands in for that.
+pub(super) fn step_noise(log_rates: &[f64]) -> f64 {
+    let differences = log_rates.windows(2).map(|pair| pair[1] - pair[0]);
+    (spread_about(differences, 0.0) / std::f64::consts::SQRT_2).max(LEAST_NOISE)
+}
+
+/// Isolated outliers, on one side of both the medians of five bins before and after, brought
+/// within three deviations of them (after Hampel's filter). Keeps edges, and the first and last
+/// bin, which have but one side; runs of four and more stay.
+fn tame(raw: &[f64], noise: f64) -> Vec<f64> {
+    const SIDE: usize = 5;
+    const DEVIATIONS: f64 = 3.0;
+    let side = |values: &[f64]| median(values.to_vec());
+    (0..raw.len())
+        .map(|i| {
+            if i == 0 || i + 1 == raw.len() {
+                return raw[i];
+            }
+            let before = side(&raw[i.saturating_sub(SIDE)..i]);
+            let after = side(&raw[i + 1..raw.len().min(i + 1 + SIDE)]);
+            let reach = DEVIATIONS * noise;
+            raw[i].clamp(before.min(after) - reach, before.max(after) + reach)
+        })
+        .collect()
+}
+
+/// Median of each value and its two neighbours; the ends stay.
+pub(super) fn smooth(values: &[f64]) -> Vec<f64> {
+    let mut smooth = values.to_vec();
+    for (target, three) in smooth.iter_mut().skip(1).zip(values.windows(3)) {
+        *target = three[0].max(three[1]).min(three[2]).max(three[0].min(three[1]));
+    }
+    smooth
+}

@@ -1,0 +1,254 @@
+//! Which changes of a binned series a person would call a fall or a recovery between two levels.
+//!
+//! Owns the criteria; knows nothing of bytes per second, segments or reports.
+
+use super::bins::median;
+use super::bins::{Bins, spread_about, step_noise};
+
+/// The least change worth a name: to 90 % of the level before, or from there.
+const LEAST: f64 = 0.105_360_515_657_826_3;
+/// The least change between levels of which one was seen in one or two bins only: by half, `ln 1.5`.
+const LEAST_BRIEF: f64 = 0.405_465_108_108_164_4;
+/// The least change in deviations of single bins: what noise covers is no cliff to a reader of the plot.
+const NOISES: f64 = 1.8;
+/// The least change in standard errors of the difference of the two means.
+const ERRORS: f64 = 4.0;
+/// The least change in deviations of the same difference elsewhere in the series.
+const WANDERS: f64 = 4.0;
+/// A level persists when it lasts this share of the bytes (or reaches back to the start) …
+const PERSISTENT: f64 = 0.05;
+/// … or, at the end of the series, this share, in at least [`FEWEST`] bins.
+const PERSISTENT_AT_END: f64 = 0.02;
+/// Over this share of the bytes on both sides the levels must stay apart, or up to the next change.
+const APART: f64 = 0.2;
+/// Fewest bins of a persistent level that neither starts nor ends the series.
+const FEWEST: usize = 3;
+/// How much worse two constants may fit than one line.
+const CLEARLY: f64 = 1.15;
+/// The share of a persistent level's bins that are on its side of the middle between both levels.
+const ON_ITS_SIDE: f64 = 0.8;
+
+/// A change between two levels, in log rates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Change {
+    /// First bin after it.
+    pub(super) bin: usize,
+    /// Mean before, over a window.
+    pub(super) before: f64,
+    /// Mean after, over a window.
+    pub(super) after: f64,
+    /// How much of the windows' variance it explains, to choose among rivals.
+    gain: f64,
+}
+
+impl Change {
+    /// Whether the rate fell.
+    pub(super) fn falls(&self) -> bool {
+        self.after < self.before
+    }
+
+    /// Half-way between both levels.
+    fn middle(&self) -> f64 {
+        f64::midpoint(self.before, self.after)
+    }
+
+    /// Whether a log rate is nearer to the level before.
+    fn like_before(&self, log_rate: f64) -> bool {
+        (log_rate > self.middle()) == self.falls()
+    }
+}
+
+/// The persistent changes among candidate places, in order.
+///
+/// A moving-sum contrast (Eichinger and Kirch 2018) at each candidate: the means of up to `window` bins
+/// on both sides differ by more than 10 %, than the noise of single bins, than their standard error,
+/// and than such means differ elsewhere in the series, which is what tells a cliff from drift and
+/// oscillation; the drift that most of the series has is taken off; two levels explain the window better than
+/// one line does; both levels persist; and the level before does not come back again and again.
+///
+/// Fails: two changes nearer than a window are one; a decline longer than about two windows is a
+/// slope (a window is 4 % of the bins, at least eight); a fall under twice the noise is not seen.
+pub(super) fn persistent(bins: &Bins, candidates: &[usize]) -> Vec<Change> {
+    let window = (bins.len() / 25).clamp(8, 60).min(bins.len() / 2);
+    let usual = Contrasts::new(&bins.tame, window);
+    let mut changes: Vec<Change> = candidates
+        .iter()
+        .map(|&bin| contrast(&bins.tame, bin, window))
+        .filter(|change| {
+            stands_out(bins, change, window, &usual)
+                && is_step(&bins.tame, change, window)
+                && persists(bins, change)
+                && !oscillates(bins, change)
+        })
+        .collect();
+    changes.sort_by(|a, b| b.gain.total_cmp(&a.gain).then(a.bin.cmp(&b.bin)));
+    let mut kept: Vec<Change> = Vec::new();
+    for change in changes {
+        let rival = |other: &Change| other.falls() == change.falls() && other.bin.abs_diff(change.bin) <= window;
+        if !kept.iter().any(rival) {
+            kept.push(change);
+        }
+    }
+    kept.sort_by_key(|change| change.bin);
+    let apart = |i: &usize| separates(bins, &kept[*i], kept[..*i].last(), kept.get(*i + 1));
+    (0..kept.len()).filter(apart).map(|i| kept[i]).collect()
+}
+
+/// The change at `bin` by the means of the windows before and after it.
+fn contrast(tame: &[f64], bin: usize, window: usize) -> Change {
+    let (left, right) = sides(tame, bin, window);
+    let (before, after) = (mean(left), mean(right));
+    let weight = (left.len() * right.len()) as f64 / (left.len() + right.len()) as f64;
+    Change { bin, before, after, gain: weight * (after - before) * (after - before) }
+}
+
+/// The values of the windows before and after `bin`, shorter at the ends.
+fn sides(values: &[f64], bin: usize, window: usize) -> (&[f64], &[f64]) {
+    (&values[bin.saturating_sub(window)..bin], &values[bin..values.len().min(bin + window)])
+}
+
+/// Whether the change is larger than the noise, its own error, and the series' wander.
+fn stands_out(bins: &Bins, change: &Change, window: usize, usual: &Contrasts) -> bool {
+    let (left, right) = sides(&bins.tame, change.bin, window);
+    let noise = |side: &[f64]| if side.len() < 5 { None } else { Some(step_noise(side)) };
+    let (wide_left, wide_right) = sides(&bins.raw, change.bin, 2 * window);
+    let (left_noise, right_noise) = match (noise(wide_left), noise(wide_right)) {
+        (Some(l), Some(r)) => (l, r),
+        (Some(one), None) | (None, Some(one)) => (one, one),
+        (None, None) => (bins.noise, bins.noise),
+    };
+    let squares = |a: f64, b: f64| libm::sqrt(a * a + b * b);
+    let noise = squares(left_noise, right_noise) / std::f64::consts::SQRT_2;
+    let error = squares(left_noise / libm::sqrt(left.len() as f64), right_noise / libm::sqrt(right.len() as f64));
+    let (drift, wander) = usual.away_from(change.bin);
+    let drift = drift * (left.len() + right.len()) as f64 / (2 * window).max(1) as f64;
+    let jump = change.after - change.before;
+    let jump = jump.abs().min((jump - drift).abs());
+    let brief = left.len().min(right.len()) <= 2;
+    let least = if brief { LEAST_BRIEF.max(greatest_outlier(bins, change)) } else { LEAST };
+    jump >= least && jump >= NOISES * noise && jump >= ERRORS * error && jump >= WANDERS * wander
+}
+
+/// The greatest deviation of a single bin from its neighbours, away from the change and towards the level
+/// that is brief: what that level must exceed, or it is but one more of these.
+fn greatest_outlier(bins: &Bins, change: &Change) -> f64 {
+    let starts = change.bin < bins.len() - change.bin;
+    let up = starts == change.falls();
+    let away = (0..bins.len()).filter(|bin| bin.abs_diff(change.bin) > FEWEST);
+    away.map(|bin| (bins.raw[bin] - bins.smooth[bin]) * if up { 1.0 } else { -1.0 }).fold(0.0, f64::max)
+}
+
+/// The contrast at every place with two whole windows.
+struct Contrasts {
+    window: usize,
+    values: Vec<f64>,
+}
+
+impl Contrasts {
+    fn new(tame: &[f64], window: usize) -> Contrasts {
+        let mut sums = vec![0.0; tame.len() + 1];
+        for (i, value) in tame.iter().enumerate() {
+            sums[i + 1] = sums[i] + value - tame[0];
+        }
+        let values = (window..(tame.len() + 1).saturating_sub(window))
+            .map(|i| (sums[i + window] - 2.0 * sums[i] + sums[i - window]) / window.max(1) as f64);
+        Contrasts { window, values: values.collect() }
+    }
+
+    /// Median contrast, and deviation from it, where the windows do not touch `bin`. Zero where
+    /// fewer than a window of such places remain.
+    fn away_from(&self, bin: usize) -> (f64, f64) {
+        let away = self.values.iter().enumerate().filter(|(i, _)| (i + self.window).abs_diff(bin) >= self.window);
+        let away: Vec<f64> = away.map(|(_, &value)| value).collect();
+        if away.len() < self.window {
+            return (0.0, 0.0);
+        }
+        let drift = median(away.clone());
+        (drift, spread_about(away.into_iter(), drift))
+    }
+}
+
+/// Whether two constants fit the windows better than one straight line, which has as many parameters.
+fn is_step(tame: &[f64], change: &Change, window: usize) -> bool {
+    let (left, right) = sides(tame, change.bin, window);
+    let about = |side: &[f64], centre: f64| side.iter().map(|v| (v - centre) * (v - centre)).sum::<f64>();
+    let step = about(left, change.before) + about(right, change.after);
+    let both = || left.iter().chain(right).enumerate().map(|(i, &v)| (i as f64, v));
+    let n = (left.len() + right.len()) as f64;
+    let (mid, centre) = ((n - 1.0) / 2.0, both().map(|(_, v)| v).sum::<f64>() / n);
+    let (mut xx, mut xy, mut yy) = (0.0, 0.0, 0.0);
+    for (x, y) in both() {
+        let (x, y) = (x - mid, y - centre);
+        xx += x * x;
+        xy += x * y;
+        yy += y * y;
+    }
+    let line = if xx > 0.0 { yy - xy * xy / xx } else { yy };
+    step < line * CLEARLY
+}
+
+/// Whether both levels last.
+fn persists(bins: &Bins, change: &Change) -> bool {
+    let place = bins.places[change.bin];
+    let from = bins.places.partition_point(|&p| p <= place - PERSISTENT).saturating_sub(1);
+    let from = from.min(change.bin.saturating_sub(FEWEST));
+    let to = bins.places.partition_point(|&p| p < place + PERSISTENT);
+    let to = to.max(change.bin + FEWEST).min(bins.len());
+    let lasting = to - change.bin >= FEWEST && bins.places[to] - place >= PERSISTENT_AT_END;
+    lasting
+        && mostly(&bins.smooth[from..change.bin], |v| change.like_before(v))
+        && mostly(&bins.smooth[change.bin..to], |v| !change.like_before(v))
+}
+
+/// Whether both levels stay apart over a wider stretch than they must last, up to the neighbouring
+/// changes: a rate that jumps to and fro has levels that last by chance.
+fn separates(bins: &Bins, change: &Change, previous: Option<&Change>, next: Option<&Change>) -> bool {
+    let place = bins.places[change.bin];
+    let from = bins.places.partition_point(|&p| p < place - APART).max(previous.map_or(0, |p| p.bin));
+    let to = bins.places.partition_point(|&p| p < place + APART).min(next.map_or(bins.len(), |n| n.bin));
+    mostly(&bins.smooth[from..change.bin], |v| change.like_before(v))
+        && mostly(&bins.smooth[change.bin..to], |v| !change.like_before(v))
+}
+
+/// Whether most of the log rates, outliers aside, are on the side of the level that they should be on.
+fn mostly(log_rates: &[f64], on_its_side: impl Fn(f64) -> bool) -> bool {
+    let count = log_rates.iter().filter(|&&log_rate| on_its_side(log_rate)).count();
+    count as f64 >= ON_ITS_SIDE * log_rates.len() as f64
+}
+
+/// Whether the level before the change is one of at least three like it: returns of at least a third of its length.
+///
+/// A square wave has falls that persist as long as its lows do; they are a way of running, not a
+/// cliff. Twice is not enough to say so: a drive may collect garbage and fall again.
+fn oscillates(bins: &Bins, change: &Change) -> bool {
+    let jump = (change.after - change.before).abs();
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    let mut open: Option<usize> = None;
+    let brief = bins.smooth.len().min(change.bin) < 4;
+    let values = if brief { &bins.raw } else { &bins.smooth };
+    for (i, &value) in values.iter().enumerate() {
+        // Deviation from the middle, in jumps: half at the level before, minus a half at the one after.
+        let like_before = (value - change.middle()) / jump * if change.falls() { 1.0 } else { -1.0 };
+        match open {
+            None if like_before >= 0.375 => open = Some(i),
+            Some(start) if like_before <= -0.25 => {
+                runs.push((start, i));
+                open = None;
+            }
+            _ => {}
+        }
+    }
+    runs.extend(open.map(|start| (start, bins.len())));
+    let length = |&(start, end): &(usize, usize)| bins.places[end] - bins.places[start];
+    let earlier = runs.iter().filter(|run| run.0 < change.bin);
+    let Some(plateau) = earlier.max_by(|a, b| length(a).total_cmp(&length(b))) else { return false };
+    let longer = |share: f64| {
+        let others = runs.iter().filter(move |run| *run != plateau && length(run) >= share * length(plateau));
+        (others.clone().count(), others.map(length).sum::<f64>() / length(plateau))
+    };
+    longer(1.0 / 3.0).0 >= 2 || matches!(longer(0.1), (3.., together) if together >= 1.0)
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}

@@ -1,0 +1,132 @@
+//! What can be written on the command line.
+//!
+//! Only the words and their help; the commands are in files of their own.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use harness::units::{Bytes, parse_bytes};
+
+const EXAMPLES: &str = "\
+Examples:
+  cargo xtask storage-check
+        measure the disk of this folder with the quick profile, in about a minute
+  cargo xtask storage-check plan --target /mnt/new --profile acceptance
+        say what the acceptance profile would write and how long it would take, and stop
+  cargo xtask storage-check run --target /mnt/new --fill-volume /mnt/new --profile fill-volume
+        fill a filesystem of its own to find the capacity at the cliff
+  cargo xtask storage-check run --resume storage-check-runs/20261130T132402Z-vda-acceptance
+        go on with a run that was cut
+
+Exit codes:
+  0 held, improved, or a first run   1 regressed, verify errors, limit broken   2 wrong arguments or file
+  3 target refused   4 run failed or interrupted   5 inconclusive   6 no baseline where one is required";
+
+/// Measures a drive under fill and random-write suites, and says whether it became worse.
+#[derive(Debug, Parser)]
+#[command(name = "storage-check", version, after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) run: RunArguments,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Measure, and write journal and reports into a run folder (what happens without a command)
+    #[command(after_help = EXAMPLES)]
+    Run(RunArguments),
+    /// Say what a run would write, erase and take, and stop
+    Plan(PlanArguments),
+}
+
+/// What to measure, by what, and where the files go.
+#[derive(Args, Debug)]
+pub(crate) struct What {
+    /// Folder to measure in: files are made in a folder of our own inside it, and removed at the end
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) target: PathBuf,
+    /// Built-in profile (quick, ci, acceptance, fill-volume, space-throughput, snia-wsat) or a TOML file
+    #[arg(long, value_name = "NAME|FILE", default_value = "quick")]
+    pub(crate) profile: String,
+    /// Allow this filesystem to be filled; it must be the target's own, and not the one that carries /
+    #[arg(long, value_name = "MOUNTPOINT")]
+    pub(crate) fill_volume: Option<PathBuf>,
+    /// Refuse a plan that writes more than this, such as 100GB
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    pub(crate) max_write: Option<Bytes>,
+}
+
+/// Common to all commands.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct Options {
+    /// How results are printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Print only the verdict, and no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct RunArguments {
+    #[command(flatten)]
+    pub(crate) what: What,
+    /// Folder that run folders go into
+    #[arg(long, value_name = "DIR", default_value = "storage-check-runs")]
+    pub(crate) out: PathBuf,
+    /// Go on with a run that was cut, named by its folder or journal
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["discard", "target", "profile", "fill_volume", "max_write", "out"])]
+    pub(crate) resume: Option<PathBuf>,
+    /// Remove what a run that was cut left on its target
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "profile", "fill_volume", "max_write", "out", "keep"])]
+    pub(crate) discard: Option<PathBuf>,
+    /// Leave the test files in place at the end
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// Print every record of the journal as it is written
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+    #[command(flatten)]
+    pub(crate) options: Options,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PlanArguments {
+    #[command(flatten)]
+    pub(crate) what: What,
+    #[command(flatten)]
+    pub(crate) options: Options,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+impl Arguments {
+    /// The options of whichever command was given.
+    pub(crate) fn options(&self) -> Options {
+        match &self.command {
+            None => self.run.options,
+            Some(Command::Run(arguments)) => arguments.options,
+            Some(Command::Plan(arguments)) => arguments.options,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_words_are_consistent() {
+        Arguments::command().debug_assert();
+    }
+}

@@ -1,0 +1,123 @@
+//! `plan`: what a run would write, erase and take; writes nothing.
+
+use std::fmt::Write as _;
+
+use harness::plan::phase::{Plan, Work};
+use harness::session::folder::drive_line;
+use harness::session::{self, Preview, PreviewError};
+use harness::units::{Bytes, Nanos, Rate};
+
+use crate::arguments::{Format, PlanArguments};
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::run::request;
+
+/// Rates between which the drives of each sort lie under sequential load, in MB/s.
+const DISK: (f64, f64) = (80.0, 250.0);
+const FLASH: (f64, f64) = (200.0, 2_000.0);
+
+pub(crate) fn plan(arguments: &PlanArguments, console: &mut Console) -> Exit {
+    let preview = request(&arguments.what, "storage-check-runs".into(), false)
+        .map_err(PreviewError::from)
+        .and_then(|request| session::preview(&request).map(|preview| (request, preview)));
+    match preview {
+        Ok((request, preview)) => {
+            console.result(&match console.format {
+                Format::Text => text(&request, &preview),
+                Format::Json => json(&request, &preview),
+            });
+            if preview.refusal.is_some() { Exit::Refused } else { Exit::Held }
+        }
+        Err(why) => {
+            console.error(&why.to_string());
+            if matches!(why, PreviewError::Refused(_)) { Exit::Refused } else { Exit::Usage }
+        }
+    }
+}
+
+/// The least and the most time that drives of this sort take.
+fn times(preview: &Preview) -> (Nanos, Nanos) {
+    let rotational = preview.facts.drive.as_ref().and_then(|drive| drive.rotational).unwrap_or(false);
+    // A virtual disk says "rotational" of anything.
+    let (slow, fast) = if rotational { (DISK.0, FLASH.1) } else { FLASH };
+    (preview.plan.time_at(Rate::from_mb_s(fast)), preview.plan.time_at(Rate::from_mb_s(slow)))
+}
+
+fn text(request: &session::Request, preview: &Preview) -> String {
+    let Preview { plan, facts, refusal } = preview;
+    let mut out = String::new();
+    let (least, most) = times(preview);
+    let profile = &request.profile;
+    let mut line = |name: &str, value: String| {
+        let _ = writeln!(out, "{name:<10}{value}");
+    };
+    line("profile", format!("{} (version {}, fingerprint {})", profile.name, profile.version, profile.fingerprint()));
+    line("", profile.description.clone());
+    line("target", format!("{} ({})", facts.path.display(), facts.filesystem.type_name));
+    line("drive", drive_line(facts));
+    line("space", format!("{} at once, of {} free", plan.space, facts.filesystem.available));
+    line("writes", format!("{}{}", plan.writes, drive_writes(plan)));
+    line("reads", plan.reads.to_string());
+    line("time", format!("{least} to {most}, by the speed of the drive"));
+    line("erases", erases(facts));
+    for skipped in &plan.skipped {
+        line("left out", format!("{}: {}", skipped.what, skipped.reason));
+    }
+    out.push('\n');
+    for phase in &plan.phases {
+        let rest = if phase.rest_ns.0 > 0 { format!("rest {}, then ", phase.rest_ns) } else { String::new() };
+        let _ =
+            writeln!(out, "  {:<28}{rest}{}", phase.id, work(&phase.work, phase.layout.bytes(), phase.layout.segments));
+    }
+    match refusal {
+        Some(why) => {
+            let _ = write!(out, "\nThis run would be refused. {why}");
+        }
+        None => out.push_str("\nNothing was written. `run` with the same arguments does it."),
+    }
+    out
+}
+
+fn work(work: &Work, bytes: Bytes, segments: u32) -> String {
+    match work {
+        Work::Fill => format!("write {bytes} in {segments} files"),
+        Work::Verify => format!("read {bytes} back and check it"),
+        Work::Burst { bytes } => format!("overwrite {bytes}"),
+        Work::Remove => "remove the files".to_owned(),
+        Work::RandomWrite { least_ns, least_bytes, most_bytes } => {
+            let most = most_bytes.map(|most| format!(", at most {most}")).unwrap_or_default();
+            let least = if least_bytes.0 > 0 { format!(" and {least_bytes}") } else { String::new() };
+            format!("random writes for at least {least_ns}{least}{most}")
+        }
+    }
+}
+
+fn drive_writes(plan: &Plan) -> String {
+    plan.drive_writes().map_or_else(String::new, |times| format!(" ({times:.2} drive writes)"))
+}
+
+fn erases(facts: &harness::target::Facts) -> String {
+    format!("nothing: files are made in a folder of our own in {} and removed at the end", facts.path.display())
+}
+
+fn json(request: &session::Request, preview: &Preview) -> String {
+    let Preview { plan, facts, refusal } = preview;
+    let (least, most) = times(preview);
+    serde_json::json!({
+        "schema": 1,
+        "profile": { "name": request.profile.name, "version": request.profile.version,
+            "fingerprint": request.profile.fingerprint() },
+        "target": facts.path,
+        "drive": drive_line(facts),
+        "space_bytes": plan.space.0,
+        "writes_bytes": plan.writes.0,
+        "reads_bytes": plan.reads.0,
+        "drive_writes": plan.drive_writes(),
+        "time_s": { "least": least.secs().round(), "most": most.secs().round() },
+        "erases": erases(facts),
+        "phases": plan.phases,
+        "skipped": plan.skipped,
+        "refusal": refusal,
+    })
+    .to_string()
+}

@@ -1,0 +1,107 @@
+//! `run`: measures, resumes, or removes what a cut run left, and prints what came of it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use harness::plan::builtin;
+use harness::plan::profile::Profile;
+use harness::session::{self, Outcome, Request, RequestError};
+use harness::target::Consent;
+
+use crate::arguments::{Format, RunArguments, What};
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::progress::Progress;
+use crate::{signals, summary};
+
+pub(crate) fn run(arguments: &RunArguments, console: &mut Console) -> Exit {
+    if let Some(run) = &arguments.discard {
+        return discard(run, console);
+    }
+    let stop = match signals::stop_flag() {
+        Ok(stop) => stop,
+        Err(why) => {
+            console.error(&format!("installing the signal handlers failed: {why}"));
+            return Exit::RunFailed;
+        }
+    };
+    match measure(arguments, console, &stop) {
+        Ok(outcome) => finish(&outcome, console),
+        Err(why) => {
+            console.error(&why.to_string());
+            exit_of(&why)
+        }
+    }
+}
+
+fn measure(arguments: &RunArguments, console: &mut Console, stop: &Arc<AtomicBool>) -> Result<Outcome, RequestError> {
+    let mut progress = Progress::new(console, arguments.verbose);
+    if let Some(run) = &arguments.resume {
+        return session::resume(run, arguments.keep, &mut progress, stop);
+    }
+    let request = request(&arguments.what, arguments.out.clone(), arguments.keep)?;
+    session::run(&request, &mut progress, stop)
+}
+
+/// What the arguments ask for.
+pub(crate) fn request(what: &What, out: PathBuf, keep: bool) -> Result<Request, RequestError> {
+    Ok(Request {
+        target: what.target.clone(),
+        profile: profile(&what.profile)?,
+        out,
+        consent: Consent { fill_volume: what.fill_volume.clone() },
+        keep,
+        max_write: what.max_write,
+    })
+}
+
+/// A file where one is named, else a built-in profile.
+fn profile(name: &str) -> Result<Profile, RequestError> {
+    let path = Path::new(name);
+    let is_file = name.contains('/') || path.extension().is_some_and(|extension| extension == "toml");
+    if !is_file && builtin::text(name).is_some() {
+        return Ok(builtin::profile(name)?);
+    }
+    if !is_file && !path.exists() {
+        return Ok(builtin::profile(name)?);
+    }
+    let text = std::fs::read_to_string(path)
+        .map_err(|why| RequestError::Run(format!("reading the profile {name} failed: {why}")))?;
+    Profile::parse(&text).map_err(|why| RequestError::Run(format!("profile {name}: {why}")))
+}
+
+fn discard(run: &Path, console: &Console) -> Exit {
+    match session::discard(run) {
+        Ok((run, freed)) => {
+            console.result(&match console.format {
+                Format::Text => format!("removed the files of run {run}: {freed} freed"),
+                Format::Json => serde_json::json!({ "run": run, "freed_bytes": freed.0 }).to_string(),
+            });
+            Exit::Held
+        }
+        Err(why) => {
+            console.error(&why.to_string());
+            exit_of(&why)
+        }
+    }
+}
+
+fn finish(outcome: &Outcome, console: &Console) -> Exit {
+    match console.format {
+        Format::Json => console.result(harness::report::json::render(&outcome.report).trim_end()),
+        Format::Text if console.quiet => console.result(&summary::verdict_line(&outcome.report, console)),
+        Format::Text => console.result(&summary::render(&outcome.report, &outcome.folder, console)),
+    }
+    Exit::of(outcome.report.exit_code)
+}
+
+/// Usage errors are 2; a report or journal that could not be written is a failed run.
+fn exit_of(why: &RequestError) -> Exit {
+    use harness::session::folder::FolderError;
+    match why {
+        RequestError::Folder(FolderError::Io { operation, .. }) if *operation == "writing" => Exit::RunFailed,
+        RequestError::Folder(FolderError::Render { .. }) => Exit::RunFailed,
+        _ => Exit::Usage,
+    }
+}
