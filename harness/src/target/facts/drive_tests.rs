@@ -258,6 +258,18 @@ fn a_loop_device_is_a_drive_of_its_own_and_names_its_file() {
 }
 
 #[test]
+fn a_loop_device_through_the_page_cache_is_told_from_one_without() {
+    let tree = Tree::new();
+    tree.block("virtual/block/loop1", "7:1", &[("loop/dio", "0")]).block(
+        "virtual/block/loop2",
+        "7:2",
+        &[("loop/dio", "1")],
+    );
+    let kinds = ["7:1", "7:2"].map(|number| drive(&tree, number).stack.remove(0).kind);
+    assert_eq!(kinds, ["loop-buffered", "loop"]);
+}
+
+#[test]
 fn a_backing_file_that_cannot_be_the_devices_is_not_believed() {
     let tree = Tree::new();
     let file = tempfile::NamedTempFile::new().unwrap();

@@ -143,7 +143,7 @@ pub struct Drive {
 pub struct Layer {
     /// The kernel's name: `dm-0`, `sda2`.
     pub name: String,
-    /// What it is: `partition`, `dm-crypt`, `dm-lvm`, `md-raid1`, `loop`, or a drive's transport.
+    /// What it is: `partition`, `dm-crypt`, `dm-lvm`, `md-raid1`, `loop`, `loop-buffered`, or a drive's transport.
     pub kind: String,
 }
 
