@@ -101,7 +101,7 @@ fn memory_and_network_have_no_drive() {
 }
 
 #[test]
-fn a_loop_device_on_a_sparse_file_has_a_pool_and_a_thin_volume_an_unknown_one() {
+fn a_loop_device_on_a_sparse_file_has_a_pool() {
     let (_kept, path) = folder();
     let file = path.join("disk.img");
     fs::File::create(&file).unwrap().set_len(1 << 40).unwrap();
@@ -110,13 +110,25 @@ fn a_loop_device_on_a_sparse_file_has_a_pool_and_a_thin_volume_an_unknown_one() 
     let pool = read(&path, &tree.host()).unwrap().pool.unwrap();
     assert_eq!(pool.what, format!("the sparse file {}", file.display()));
     assert!(pool.available.is_some());
+}
 
-    let tree = tree_with(&path, "253:1", "ext4 /dev/mapper/vg-thin rw");
-    tree.block("virtual/block/dm-1", "253:1", &[("dm/name", "vg-thin"), ("dm/uuid", "LVM-abc")])
-        .block("virtual/block/dm-0", "253:0", &[("dm/name", "vg-pool-tpool"), ("dm/uuid", "LVM-abc-tpool")])
-        .over("virtual/block/dm-1", "virtual/block/dm-0");
-    let pool = read(&path, &tree.host()).unwrap().pool.unwrap();
-    assert_eq!((pool.what.as_str(), pool.available), ("the thin pool vg-pool-tpool", None));
+#[test]
+fn where_the_tables_may_not_be_read_lvms_marks_tell_what_can_run_out() {
+    let (_kept, path) = folder();
+    let pool_over = |suffix: &str| {
+        let tree = tree_with(&path, "253:1", "ext4 /dev/mapper/vg-lv rw");
+        let uuid = format!("LVM-abc{suffix}");
+        tree.block("virtual/block/dm-1", "253:1", &[("dm/name", "vg-lv"), ("dm/uuid", "LVM-abc")])
+            .block("virtual/block/dm-0", "253:0", &[("dm/name", "vg-below"), ("dm/uuid", &uuid)])
+            .over("virtual/block/dm-1", "virtual/block/dm-0");
+        read(&path, &tree.host()).unwrap().pool.map(|pool| (pool.what, pool.available))
+    };
+    let check = |suffix, what: &str| assert_eq!(pool_over(suffix), Some((format!("{what} vg-below"), None)));
+    check("-tpool", "the thin pool");
+    check("-vpool", "the VDO pool");
+    check("-cow", "a snapshot's space");
+    check("-real", "a volume with snapshots,");
+    assert_eq!(pool_over(""), None);
 }
 
 #[test]
