@@ -29,7 +29,7 @@ pub struct Consent {
     pub fill_volume: Option<PathBuf>,
 }
 
-/// A target that may be written to. Only [`guard`] makes one.
+/// A target that may be written to. Only [`guard()`] makes one.
 ///
 /// ```compile_fail
 /// fn forged(facts: harness::target::Facts) -> harness::target::Armed {
@@ -176,7 +176,7 @@ pub fn guard(facts: Facts, need: &Need, consent: &Consent) -> Result<Armed, Refu
 }
 
 impl Facts {
-    /// The most that a plan may have on this target at once: [`guard`] arms a plan of so much, and refuses a larger
+    /// The most that a plan may have on this target at once: [`guard()`] arms a plan of so much, and refuses a larger
     /// one. A `--fill-volume` that names something else counts as none.
     #[must_use]
     pub fn usable(&self, consent: &Consent) -> Bytes {

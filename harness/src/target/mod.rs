@@ -1,6 +1,6 @@
 //! The thing that is measured: what it is, whether it may be written to, and what reaches it.
 //!
-//! [`Facts`] gathers, [`guard`] decides without any I/O, and only what it armed may be opened.
+//! [`Facts`] gathers, [`guard()`] decides without any I/O, and only what it armed may be opened.
 //! Knows nothing of profiles, engines or verdicts.
 
 pub mod facts;

@@ -119,6 +119,8 @@ fn kind(disk: &Path) -> String {
     match transport.as_deref() {
         Some("dm") => mapped_kind(disk),
         Some("md") => attribute(disk, "md/level").map_or("md".to_owned(), |level| format!("md-{level}")),
+        // Without direct I/O the host's page cache takes what the loop device is said to have written.
+        Some("loop") if flag(disk, "loop/dio") == Some(false) => "loop-buffered".to_owned(),
         Some(other) => other.to_owned(),
         None => "unknown".to_owned(),
     }

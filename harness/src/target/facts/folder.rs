@@ -35,7 +35,7 @@ pub enum FactsError {
     /// Such as `/dev/nvme0` or `/dev/null`.
     #[error(
         "reading the target {}: it is a character device, which stores nothing. \
-         A drive's folder is wanted; an NVMe controller's blocks are at its namespace, such as nvme0n1.", .0.display()
+         Name a folder on the drive to be measured.", .0.display()
     )]
     CharacterDevice(PathBuf),
     /// A folder on the way may not be entered, or the target not be looked at.

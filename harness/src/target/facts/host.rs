@@ -77,8 +77,7 @@ fn container(proc: &Path) -> Option<&'static str> {
 }
 
 fn note_target(env: &mut Environment, facts: &Facts) {
-    let kind = serde_json::to_value(facts.kind).ok();
-    env.note("target.kind", kind.as_ref().and_then(|kind| kind.as_str()));
+    env.note("target.kind", Some(facts.kind.to_string()));
     env.note("filesystem", Some(facts.filesystem.type_name.as_str()));
     env.note("filesystem.options", Some(stable_options(&facts.filesystem.options)));
     if let Some(drive) = &facts.drive {

@@ -11,6 +11,8 @@ mod host;
 mod mounts;
 mod pool;
 mod quota;
+#[cfg(test)]
+mod recorded;
 mod sysfs;
 mod text;
 
@@ -106,7 +108,7 @@ pub struct Drive {
     pub serial: Option<String>,
     /// The firmware's revision.
     pub firmware: Option<String>,
-    /// The worldwide identity: `eui.…`, `naa.…`, `uuid.…`; of dm and md their UUID.
+    /// The worldwide identity: `eui.…`, `naa.…`, `uuid.…`; of dm and md over several drives their UUID.
     pub wwid: Option<String>,
     /// `nvme`, `sata`, `sas`, `scsi`, `usb`, `virtio`, `mmc`, `loop`, `zram`, `dm`, `md` …
     pub transport: Option<String>,
@@ -141,7 +143,7 @@ pub struct Drive {
 pub struct Layer {
     /// The kernel's name: `dm-0`, `sda2`.
     pub name: String,
-    /// What it is: `partition`, `dm-crypt`, `dm-lvm`, `md-raid1`, `loop`, or a drive's transport.
+    /// What it is: `partition`, `dm-crypt`, `dm-lvm`, `md-raid1`, `loop`, `loop-buffered`, or a drive's transport.
     pub kind: String,
 }
 
@@ -205,6 +207,17 @@ impl Device {
     #[must_use]
     pub fn is_anonymous(self) -> bool {
         self.major == 0
+    }
+}
+
+/// As it is serialised: `folder`.
+impl fmt::Display for TargetKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            TargetKind::Folder => "folder",
+            TargetKind::Device => "device",
+            TargetKind::Simulated => "simulated",
+        })
     }
 }
 

@@ -83,19 +83,28 @@ fn sparse_limit(
     }
 }
 
-/// The device mapper's own tables say; where we may not read them, a thin volume still shows what it lies on.
+/// The device mapper's own tables say; where we may not read them, LVM's marks in the UUIDs still tell the kind.
 fn mapped(disk: &Path, used: Option<Bytes>, host: &Host) -> Option<Pool> {
     let name = attribute(disk, "dm/name")?;
     let name_of = |device: Device| attribute(&host.block(device)?, "dm/name");
     match &host.dm {
         Some(tables) => tables.limit(&name, used, name_of),
-        None => {
-            let is_pool = |next: &Path| attribute(next, "dm/uuid").is_some_and(|uuid| uuid.ends_with("-tpool"));
-            let pool = drive::beneath(disk).into_iter().find(|next| is_pool(next))?;
-            let what = format!("the thin pool {}", attribute(&pool, "dm/name")?);
-            Some(Pool { kind: PoolKind::Thin, available: None, what })
-        }
+        None => drive::beneath(disk).iter().find_map(|next| marked(next)),
     }
+}
+
+/// What LVM's suffix of a device's UUID says of what lies on it: `-tpool` of a thin pool, `-vpool` of VDO, `-cow` of a
+/// snapshot's space, `-real` of what is left of a volume that has snapshots.
+fn marked(below: &Path) -> Option<Pool> {
+    const MARKS: [(&str, PoolKind, &str); 4] = [
+        ("-tpool", PoolKind::Thin, "the thin pool"),
+        ("-vpool", PoolKind::Vdo, "the VDO pool"),
+        ("-cow", PoolKind::Snapshot, "a snapshot's space"),
+        ("-real", PoolKind::Snapshot, "a volume with snapshots,"),
+    ];
+    let uuid = attribute(below, "dm/uuid").filter(|uuid| uuid.starts_with("LVM-"))?;
+    let (_, kind, words) = MARKS.iter().find(|(suffix, _, _)| uuid.ends_with(suffix))?;
+    Some(Pool { kind: *kind, available: None, what: format!("{words} {}", attribute(below, "dm/name")?) })
 }
 
 /// Incompressible data takes memory byte for byte: up to the device's limit, or to what the host has.
