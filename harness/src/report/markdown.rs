@@ -1,4 +1,6 @@
 //! stub
 use super::Report;
 /// stub
-pub fn render(_: &Report) -> String { String::new() }
+pub fn render(_: &Report) -> String {
+    String::new()
+}
