@@ -1,10 +1,10 @@
 //! Cliffs of a series: its persistent falls between two levels, its recoveries, and its levels.
 //!
-//! Owns the words and the order of the work; the criteria are in `judge`, the place in `refine`.
+//! Owns the words and the order of the work; the criteria are in `judge` and `segments`, the place in `refine`.
 
 use super::bins::Bins;
 use super::series::Series;
-use super::{judge, partition, refine};
+use super::{judge, partition, refine, segments};
 use crate::units::{Bytes, Rate};
 
 /// A persistent change between two levels: a fall, or among recoveries a rise.
@@ -51,14 +51,23 @@ pub struct Levels {
 /// them are judged at the scale at which a person sees them on the plot, then placed among the steps.
 #[must_use]
 pub fn find(series: &Series) -> Levels {
+    find_in_segments(series, &[])
+}
+
+/// The levels of a series written in segments that start at these bytes: what every segment does again is no change
+/// of level.
+#[must_use]
+pub fn find_in_segments(series: &Series, starts: &[Bytes]) -> Levels {
     let bins = Bins::new(series);
     let candidates = partition::changes(&bins.tame, bins.noise);
     let mut found = Levels::default();
     let mut borders = vec![Bytes(0)];
     for change in judge::persistent(&bins, &candidates) {
         let cliff = refine::place(series, &bins, &change);
-        borders.push(cliff.at);
-        if change.falls() { found.cliffs.push(cliff) } else { found.recoveries.push(cliff) }
+        if !segments::repeats(series, starts, &cliff) {
+            borders.push(cliff.at);
+            if change.falls() { found.cliffs.push(cliff) } else { found.recoveries.push(cliff) }
+        }
     }
     borders.push(series.total());
     found.levels = borders

@@ -9,6 +9,7 @@ pub mod fill;
 mod judge;
 mod partition;
 mod refine;
+mod segments;
 pub mod series;
 #[cfg(test)]
 mod simulated;
