@@ -223,7 +223,7 @@ mod tests {
         let plan = Fill { segments: 10, ..Fill::new(&[(300.0, 500.0), (700.0, 100.0)]) };
         let samples = plan.samples();
         let cut = samples.iter().filter(|s| s.segment == 1).take(20).cloned();
-        let again = samples.iter().cloned().map(|s| Sample { attempt: u32::from(s.segment == 1), ..s });
+        let again = samples.iter().map(|s| Sample { attempt: u32::from(s.segment == 1), ..s.clone() });
         let before = samples.iter().filter(|s| s.segment == 0).count();
         let mut resumed: Vec<Sample> = again.collect();
         resumed.splice(before..before, cut);

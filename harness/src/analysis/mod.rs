@@ -7,6 +7,7 @@ mod bins;
 pub mod cliff;
 pub mod fill;
 mod judge;
+mod lasting;
 mod partition;
 mod refine;
 mod segments;
