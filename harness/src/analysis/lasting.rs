@@ -16,7 +16,7 @@ const APART: f64 = 0.2;
 /// The share of a level's bins that are on its side of the middle between both levels.
 const ON_ITS_SIDE: f64 = 0.8;
 /// The level before is back when the rate is this far from the middle, in jumps …
-const BACK: f64 = 0.375;
+const BACK: f64 = 0.42;
 /// … and gone when it is as far on the other side.
 const GONE: f64 = -0.25;
 
