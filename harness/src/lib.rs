@@ -9,6 +9,7 @@ pub mod engine;
 pub mod environment;
 pub mod journal;
 pub mod plan;
+pub mod report;
 pub mod run;
 pub mod sample;
 pub mod target;

@@ -12,6 +12,11 @@ pub mod curve;
 pub mod json;
 pub mod junit;
 pub mod markdown;
+pub mod table;
+mod text;
+
+#[cfg(test)]
+mod samples;
 
 /// Everything that is said of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -137,4 +142,16 @@ pub struct CliffLine {
     pub before_mb_s: f64,
     /// Level after.
     pub after_mb_s: f64,
+}
+
+impl FailureKind {
+    /// The word as it stands in reports.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            FailureKind::Refused => "refused",
+            FailureKind::Failed => "failed",
+            FailureKind::Interrupted => "interrupted",
+        }
+    }
 }
