@@ -231,4 +231,23 @@ MB/s      ▼ 121 GB
         let cliffs = [cliff(30.0), cliff(10.0), cliff(12.0), cliff(f64::NAN), cliff(1e9)];
         assert_eq!(mark_cliffs(&cliffs, 60.0, 60), format!("{:11}▼ ▼ 12.0 GB{:9}▼ 30.0 GB", "", ""));
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_numbers_make_a_chart_or_nothing(
+            numbers in proptest::collection::vec((proptest::num::f64::ANY, proptest::num::f64::ANY), 0..50),
+            width in 1_usize..80,
+            height in 1_usize..20,
+        ) {
+            let points: Vec<Point> = numbers.iter().map(|&(at_gb, mb_s)| Point { at_gb, mb_s }).collect();
+            let cliff = |&(at_gb, _): &(f64, f64)| CliffLine {
+                at_gb, low_gb: at_gb, high_gb: at_gb, before_mb_s: 2.0, after_mb_s: 1.0,
+            };
+            let cliffs: Vec<CliffLine> = numbers.iter().map(cliff).collect();
+            let lines = chart(&points, &cliffs, width, height).lines().count();
+            proptest::prop_assert!(lines == 0 || lines == height + 3, "{lines} lines");
+            let blocks = sparkline(&points, width).chars().count();
+            proptest::prop_assert!(blocks == 0 || blocks == width, "{blocks} blocks");
+        }
+    }
 }

@@ -8,6 +8,7 @@ use junit_report::{Duration, OffsetDateTime, TestCase, TestResult, TestSuite};
 
 use super::table::{exact, row};
 use super::{Failure, Report};
+use crate::analysis::metric::Value;
 use crate::verdict::Verdict;
 use crate::verdict::judge::{Judged, Role};
 
@@ -110,8 +111,12 @@ fn class(report: &Report, suite: Option<&str>) -> String {
 /// The whole verdict in one line: metric, verdict, figure, range, baseline, reason.
 fn message(judged: &Judged) -> String {
     let row = row(judged);
-    let measured = exact(&judged.metric).map(|exact| format!("{exact} {}", judged.metric.unit)).unwrap_or(row.value);
-    let mut text = format!("{} {}: measured {measured}", row.id, row.verdict);
+    let measured = match (&judged.metric.value, exact(&judged.metric)) {
+        (Value::Absent(_), _) => format!("no value ({})", row.value),
+        (_, Some(exact)) => format!("measured {exact} {}", judged.metric.unit),
+        _ => format!("measured {}", row.value),
+    };
+    let mut text = format!("{} {}: {measured}", row.id, row.verdict);
     if !row.range.is_empty() {
         text += &format!(" ({})", row.range);
     }
@@ -180,7 +185,6 @@ fn allowed(char: &char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::metric::Value;
     use crate::report::{FailureKind, samples};
 
     fn text(report: &Report) -> String {
@@ -217,6 +221,12 @@ mod tests {
         check(Role::Gate, Verdict::NoBaseline, "", &[skipped]);
         check(Role::Info, Verdict::Held, "", &["<skipped type=\"info\" message=\"fill.floor_mb_s held: measured"]);
         check(Role::Gate, Verdict::Error, "it vanished", &["<error type=\"error\" message=\"fill.floor_mb_s error:"]);
+    }
+
+    #[test]
+    fn a_metric_without_a_value_says_so() {
+        let xml = text(&samples::finished());
+        assert!(xml.contains("random_write.scratch.steady_mb_s inconclusive: no value (too short); 20 s are"), "{xml}");
     }
 
     #[test]

@@ -48,7 +48,10 @@ fn head(page: &mut String, report: &Report) {
             FailureKind::Failed => "The run failed",
             FailureKind::Interrupted => "The run was interrupted",
         };
-        let _ = writeln!(page, "\n> **{what}.** {}", sentence(&failure.message, 4_000));
+        // A headline that says it all is not said again.
+        let said = report.headline.len() <= REASON / 2 && report.headline.contains(&failure.message);
+        let why = if said { "" } else { &failure.message };
+        let _ = writeln!(page, "\n{}", format!("> **{what}.** {}", sentence(why, 4_000)).trim_end());
     }
 }
 
@@ -103,22 +106,26 @@ fn cliff_line(at: usize, cliff: &CliffLine) -> String {
     format!("- Cliff {} at {place}: {} → {} MB/s", at + 1, number(before_mb_s), number(after_mb_s))
 }
 
-/// What was measured, by what and where.
+/// What was measured, by what and where; a refused run may know little of it.
 fn measured(page: &mut String, report: &Report) {
     let (target, profile) = (&report.target, &report.profile);
-    let filesystem = target.filesystem.iter().map(|name| format!(" on {}", code(name, FACT)));
-    let place = format!("{} ({}", code(&target.path, FACT), sentence(&target.kind, FACT));
-    let by = format!("version {}, fingerprint {}", profile.version, code(&profile.fingerprint, FACT));
-    let host = report.host.iter().map(|host| format!(" on {}", code(host, FACT)));
-    let mut lines = vec![
-        format!("- Drive: {}", code(&target.drive, FACT)),
-        format!("- Target: {place}{})", filesystem.collect::<String>()),
-        format!("- Engine: {}", code(&target.engine, FACT)),
-        format!("- Profile: {}, {by}", code(&profile.name, FACT)),
+    let optional = |before: &str, text: Option<&str>| match text {
+        Some(text) if !text.trim().is_empty() => format!("{before}{}", code(text, FACT)),
+        _ => String::new(),
+    };
+    let kind = optional(", ", Some(&target.kind)) + &optional(" on ", target.filesystem.as_deref());
+    let by = format!(" version {}{}", profile.version, optional(", fingerprint ", Some(&profile.fingerprint)));
+    let when = optional(", started ", Some(&report.started)) + &optional(" on ", report.host.as_deref());
+    let lines = [
+        ("Drive", &target.drive, String::new()),
+        ("Target", &target.path, kind),
+        ("Engine", &target.engine, String::new()),
+        ("Profile", &profile.name, by),
+        ("Run", &report.run, when),
     ];
-    let started = code(&report.started, FACT);
-    lines.push(format!("- Run: {}, started {started}{}", code(&report.run, FACT), host.collect::<String>()));
-    list(page, "## What was measured", lines.into_iter(), 4_000, "lines");
+    let lines = lines.into_iter().filter(|(_, text, _)| !text.trim().is_empty());
+    let lines = lines.map(|(what, text, more)| format!("- {what}: {}{more}", code(text, FACT)));
+    list(page, "## What was measured", lines, 4_000, "lines");
     let others = report.runs.iter().filter(|run| **run != report.run).map(|run| format!("- {}", code(run, FACT)));
     list(page, "Also judged:", others, 2_000, "runs");
 }
@@ -126,7 +133,10 @@ fn measured(page: &mut String, report: &Report) {
 /// What the run cost, and what it left out.
 fn cost(page: &mut String, report: &Report) {
     let (written, span) = (Bytes(report.bytes_written), span(report.elapsed_s));
-    let mut lines = vec![format!("- Written: {written} in {span}")];
+    let mut lines = match report.bytes_written {
+        0 => vec!["- Written: nothing".to_owned()],
+        _ => vec![format!("- Written: {written} in {span}")],
+    };
     if let Some(plan) = &report.plan {
         let times = plan.drive_writes().map(|times| format!(", {} drive writes", number(times)));
         lines.push(format!("- Planned: {} written{}", plan.writes, times.unwrap_or_default()));
@@ -202,7 +212,8 @@ mod tests {
     #[test]
     fn a_run_without_a_verdict_says_why() {
         let check = |kind, expect: &str| {
-            let page = render(&samples::ended(kind, "/dev/x is mounted"));
+            let page =
+                render(&Report { headline: "no verdict".to_owned(), ..samples::ended(kind, "/dev/x is mounted") });
             assert!(page.starts_with("# ‼ storage-check: error\n"), "{page}");
             assert!(page.contains(&format!("> **{expect}.** /dev/x is mounted\n")), "{page}");
             assert!(page.contains("No metric was measured."));
@@ -210,6 +221,20 @@ mod tests {
         check(FailureKind::Refused, "The target was refused and nothing was written");
         check(FailureKind::Failed, "The run failed");
         check(FailureKind::Interrupted, "The run was interrupted");
+    }
+
+    #[test]
+    fn what_the_headline_says_is_said_once_and_what_is_unknown_not_at_all() {
+        let mut report = samples::ended(FailureKind::Refused, "/dev/x is mounted");
+        (report.target, report.profile) = (Default::default(), Default::default());
+        report.environment.clear();
+        let page = render(&report);
+        let expect = "# ‼ storage-check: error\n\n/dev/x is mounted\n\n\
+                      > **The target was refused and nothing was written.**\n\n\
+                      No metric was measured.\n\n## What was measured\n\n\
+                      - Run: `20260102T030405Z-sim-acceptance`, started `2026-01-02T03:04:05Z` on `bench-7`\n\n\
+                      ## Cost\n\n- Written: nothing\n";
+        assert_eq!(page, expect);
     }
 
     #[test]

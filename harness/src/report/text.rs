@@ -91,7 +91,7 @@ fn escape(out: &mut String, before: char, char: char, after: char) {
         '#' | '+' | '-' | '=' => out.is_empty(),
         // `://` and `www.` would become links.
         '/' => before == ':',
-        '.' => out.len() >= 3 && out[out.len() - 3..].eq_ignore_ascii_case("www") || ends_a_list_number(out),
+        '.' => ends_in_www(out) || ends_a_list_number(out),
         _ => false,
     };
     if markup {
@@ -101,6 +101,11 @@ fn escape(out: &mut String, before: char, char: char, after: char) {
     if char == '@' && after.is_alphanumeric() {
         out.push_str("&#8203;");
     }
+}
+
+/// Whether a dot here would make a link of what follows.
+fn ends_in_www(out: &str) -> bool {
+    out.as_bytes().last_chunk().is_some_and(|last: &[u8; 3]| last.eq_ignore_ascii_case(b"www"))
 }
 
 /// Whether a dot here would make an item of a numbered list.
@@ -123,6 +128,7 @@ mod tests {
         check("one\r\ntwo\tthree", "one  two three");
         check("\0\u{1b}[31mred\u{fffe}", "\\[31mred");
         check("see http://a.b and www.a.b", "see http:\\//a.b and www\\.a.b");
+        check("éé. WWW.a.b", "éé. WWW\\.a.b");
         check("thanks @someone", "thanks @&#8203;someone");
         check("# head", "\\# head");
         check("- item", "\\- item");
@@ -155,6 +161,15 @@ mod tests {
                     assert!(out.ends_with(" more characters)"), "{out}");
                     assert!(!out.contains(char::is_control), "{out:?}");
                 }
+            }
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_one_bounded_line(text in "[\\PC\\r\\n\\t\\x00`|\\\\@w.:/_1]{0,300}", most in 100_usize..700) {
+            for out in [sentence(&text, most), code(&text, most), cell(&text, most)] {
+                proptest::prop_assert!(out.len() <= most && !out.contains(char::is_control), "{out:?}");
             }
         }
     }
