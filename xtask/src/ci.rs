@@ -122,7 +122,10 @@ fn steps(shell: &Shell) -> Result<Vec<Step>> {
 fn row(shell: &Shell, step: &Step, in_ci: bool) -> Row {
     let start = Instant::now();
     println!("\n== {}", step.name);
-    let unmet = step.needs.iter().find(|need| command(shell, need.probe).quiet().ignore_stdout().run().is_err());
+    let unmet = step
+        .needs
+        .iter()
+        .find(|need| command(shell, need.probe).quiet().ignore_stdout().ignore_stderr().run().is_err());
     let outcome = unmet.map_or_else(|| passed(shell, step), |need| without(need, in_ci));
     if let Ignored(reason) = &outcome {
         println!("ignored: {reason}");

@@ -2,6 +2,7 @@
 //!
 //! Owns the list of chores, each in a file of its own; knows nothing of what they do.
 
+mod bench;
 mod ci;
 
 use std::ffi::OsString;
@@ -21,12 +22,15 @@ enum Chore {
     },
     /// Check everything that must hold before a change lands
     Ci(ci::Arguments),
+    /// Compare our engines with fio on this machine, in alternating pairs
+    Bench,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
     match Chore::parse() {
         Chore::StorageCheck { arguments } => Ok(storage_check::main(named("storage-check", arguments))),
         Chore::Ci(arguments) => ci::run(&arguments),
+        Chore::Bench => bench::bench().map(|()| ExitCode::SUCCESS),
     }
 }
 

@@ -41,6 +41,7 @@ pub(super) fn header(request: &Request, folder: &RunFolder, armed: &Armed, plan:
         fingerprint: request.profile.fingerprint(),
         seed: seed(folder.id()),
         engine: engine.to_owned(),
+        host: sysinfo::System::host_name().ok(),
         plan,
         journal_on_target: Facts::read(folder.path()).is_ok_and(|out| same_drive(&out, &facts)),
         facts,
@@ -52,6 +53,7 @@ pub(super) fn header(request: &Request, folder: &RunFolder, armed: &Armed, plan:
 /// A seed that no other run has: the run's id hashed with the moment and the process.
 fn seed(run: &str) -> u64 {
     use sha2::{Digest, Sha256};
+    #[expect(clippy::disallowed_methods, reason = "no two runs may share a seed")]
     let moment = jiff::Timestamp::now().as_nanosecond();
     let digest = Sha256::digest(format!("{run} {moment} {}", std::process::id()));
     digest.iter().take(8).fold(0, |seed, byte| seed << 8 | u64::from(*byte))
@@ -66,7 +68,8 @@ impl Measurement<'_> {
     pub(super) fn new_run<F: EngineFactory>(
         self,
         observer: &mut dyn Observer,
-        engines: impl FnOnce(&Opened, Clock) -> F,
+        factory: &F,
+        clock: Clock,
     ) -> Result<Outcome, RequestError> {
         for (run, freed) in &self.opened.removed {
             observer.event(Event::Note(format!("removed what run {run} had left: {freed} freed")));
@@ -77,15 +80,17 @@ impl Measurement<'_> {
             journal.sync()?;
             Ok(journal)
         });
-        self.measure(begun, None, observer, engines)
+        self.measure(begun, None, observer, factory, clock)
     }
 
     pub(super) fn resumed<F: EngineFactory>(
         self,
         so_far: Replay,
         observer: &mut dyn Observer,
-        engines: impl FnOnce(&Opened, Clock) -> F,
+        factory: &F,
+        clock: Clock,
     ) -> Result<Outcome, RequestError> {
+        #[expect(clippy::disallowed_methods, reason = "the journal tells when a run went on")]
         let wall = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let at_ns = so_far.last_ns;
         let begun = Writer::resume(&self.folder.path().join(file::NAME)).and_then(|(mut journal, mut records)| {
@@ -99,7 +104,7 @@ impl Measurement<'_> {
         let so_far = Replay::new(records)
             .map_err(|source| JournalError::Replay { path: self.folder.path().join(file::NAME), source })?;
         observer.event(Event::Begins { folder: self.folder.path(), header: &self.header, so_far: Some(&so_far) });
-        self.measure(Ok(journal), Some(so_far), observer, engines)
+        self.measure(Ok(journal), Some(so_far), observer, factory, clock)
     }
 
     fn measure<F: EngineFactory>(
@@ -107,12 +112,12 @@ impl Measurement<'_> {
         journal: Result<Writer, JournalError>,
         so_far: Option<Replay>,
         observer: &mut dyn Observer,
-        engines: impl FnOnce(&Opened, Clock) -> F,
+        factory: &F,
+        clock: Clock,
     ) -> Result<Outcome, RequestError> {
         let stopped = match journal {
             Ok(mut journal) => {
-                let clock = Clock::starting_at(so_far.as_ref().map_or(Nanos(0), |so_far| so_far.last_ns));
-                let result = self.guarded(&mut journal, so_far.as_ref(), observer, engines, clock);
+                let result = self.guarded(&mut journal, so_far.as_ref(), observer, factory);
                 // A full disk gets its room back before anything else is written.
                 let cleaned = self.clean_up();
                 end(&mut journal, clock.now(), result, cleaned, observer)
@@ -139,16 +144,14 @@ impl Measurement<'_> {
         journal: &mut Writer,
         so_far: Option<&Replay>,
         observer: &mut dyn Observer,
-        engines: impl FnOnce(&Opened, Clock) -> F,
-        clock: Clock,
+        factory: &F,
     ) -> Result<(), Stopped> {
         let carriers = &self.header.facts.filesystem.carriers;
         let counters = || DeviceCounters::sum(carriers);
         let mut sink = Tee { journal, observer };
         let work = || {
-            let factory = engines(&self.opened, clock);
             let plan = &self.header.plan;
-            let run = Run::new(plan, &factory, self.header.seed, self.stop, &counters, &mut sink, so_far);
+            let run = Run::new(plan, factory, self.header.seed, self.stop, &counters, &mut sink, so_far);
             run.run()
         };
         // What a panic leaves broken is not used again: only the journal's file, which appends whole lines.
