@@ -44,7 +44,8 @@ fn head(page: &mut String, report: &Report) {
     let _ = writeln!(page, "# {symbol} storage-check: {word}\n\n{}", sentence(&report.headline, REASON));
     if let Some(failure) = &report.failure {
         let what = match failure.kind {
-            FailureKind::Refused => "The target was refused and nothing was written",
+            FailureKind::Refused if report.bytes_written == 0 => "The target was refused and nothing was written",
+            FailureKind::Refused => "The target was refused and nothing more was written",
             FailureKind::Failed => "The run failed",
             FailureKind::Interrupted => "The run was interrupted",
         };
@@ -220,6 +221,8 @@ mod tests {
         };
         check(FailureKind::Refused, "The target was refused and nothing was written");
         check(FailureKind::Failed, "The run failed");
+        let resumed = Report { bytes_written: 1, ..samples::ended(FailureKind::Refused, "it changed") };
+        assert!(render(&resumed).contains("nothing more was written"));
         check(FailureKind::Interrupted, "The run was interrupted");
     }
 
