@@ -41,6 +41,9 @@ pub struct Plan {
     /// Addressable bytes of the drive, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<Bytes>,
+    /// Bytes of the drive in use by others, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_use: Option<Bytes>,
     /// What the profile names and the plan leaves out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
@@ -179,6 +182,7 @@ impl Plan {
             reads: Bytes(0),
             fixed_ns: Nanos(0),
             drive: capacity.drive,
+            in_use: capacity.in_use,
             skipped: Vec::new(),
         };
         if let Some(fill) = &profile.fill {
