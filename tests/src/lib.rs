@@ -1,1 +1,3 @@
 //! The rigs that the integration tests run on.
+
+pub mod source;

@@ -53,6 +53,7 @@ pub(super) fn header(request: &Request, folder: &RunFolder, armed: &Armed, plan:
 /// A seed that no other run has: the run's id hashed with the moment and the process.
 fn seed(run: &str) -> u64 {
     use sha2::{Digest, Sha256};
+    #[expect(clippy::disallowed_methods, reason = "no two runs may share a seed")]
     let moment = jiff::Timestamp::now().as_nanosecond();
     let digest = Sha256::digest(format!("{run} {moment} {}", std::process::id()));
     digest.iter().take(8).fold(0, |seed, byte| seed << 8 | u64::from(*byte))
@@ -89,6 +90,7 @@ impl Measurement<'_> {
         factory: &F,
         clock: Clock,
     ) -> Result<Outcome, RequestError> {
+        #[expect(clippy::disallowed_methods, reason = "the journal tells when a run went on")]
         let wall = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let at_ns = so_far.last_ns;
         let begun = Writer::resume(&self.folder.path().join(file::NAME)).and_then(|(mut journal, mut records)| {
