@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use harness::analysis::cliff;
 use harness::analysis::series::{Series, Step};
-use harness::units::{Bytes, GIB, MIB, Nanos};
+use harness::units::{Bytes, GIB, MIB, Nanos, Rate};
 use libtest_mimic::{Arguments, Trial};
 
 fn main() -> Result<()> {
@@ -30,7 +30,33 @@ fn trials(folder: &Path) -> Result<Vec<Trial>> {
             trials.push(Trial::test(claim, move || Ok(check(&folder, &truth, variant)?)));
         }
     }
+    trials.push(Trial::test("range in use and bytes at the cliff are one constant of a drive", {
+        let folder = folder.to_owned();
+        move || Ok(check_constant(&folder)?)
+    }));
     Ok(trials)
+}
+
+/// Raw flash runs out for the first time after as many bytes, whatever the range in use: which
+/// checks the cliffs without anybody's reading of a plot.
+fn check_constant(folder: &Path) -> Result<()> {
+    const SUM_GIB: (f64, f64) = (1067.0, 1082.0);
+    let truths = truths(folder)?;
+    let family: Vec<&Truth> =
+        truths.iter().filter(|(name, _)| name.starts_with("rw-7450")).map(|(_, truth)| truth).collect();
+    ensure!(family.len() > 3, "only {} series of the drive", family.len());
+    for truth in family {
+        let found = cliff::find(&Series::new(steps(&folder.join(&truth.file), truth.fill)?));
+        let first = found.cliffs.first().with_context(|| format!("no cliff in {}", truth.file))?;
+        let range = truth.range_gib.with_context(|| format!("no range_gib of {}", truth.file))?;
+        let (low, high) = (range + gib(first.low), range + gib(first.high));
+        ensure!(low <= SUM_GIB.1 && high >= SUM_GIB.0, "{}: {low:.0} to {high:.0} GiB", truth.file);
+    }
+    Ok(())
+}
+
+fn gib(bytes: Bytes) -> f64 {
+    bytes.0 as f64 / GIB as f64
 }
 
 /// What a person sees on the plot.
@@ -42,6 +68,11 @@ struct Truth {
     cliff: Option<bool>,
     /// Where it is, GiB.
     within: Option<(f64, f64)>,
+    /// Rates before it, and at the end where they are steady, MiB/s.
+    before: Option<f64>,
+    steady: Option<f64>,
+    /// Range in use, GiB.
+    range_gib: Option<f64>,
 }
 
 fn truths(folder: &Path) -> Result<Vec<(String, Truth)>> {
@@ -56,7 +87,16 @@ fn truths(folder: &Path) -> Result<Vec<(String, Truth)>> {
             (number(0), number(1))
         });
         let cliff = value.get("cliff").and_then(toml::Value::as_bool);
-        Ok(Truth { file: text("file")?.to_owned(), fill: text("kind")? == "fill", cliff, within })
+        let number = |key: &str| value.get(key).and_then(|v| v.as_float().or(v.as_integer().map(|whole| whole as f64)));
+        Ok(Truth {
+            file: text("file")?.to_owned(),
+            fill: text("kind")? == "fill",
+            cliff,
+            within,
+            before: number("before_mib_s"),
+            steady: number("steady_mib_s"),
+            range_gib: number("range_gib"),
+        })
     };
     series.iter().map(|(name, value)| Ok((name.clone(), truth(value).context(name.clone())?))).collect()
 }
@@ -153,21 +193,36 @@ fn check(folder: &Path, truth: &Truth, variant: Variant) -> Result<()> {
             (Some(false), _) => ensure!(first.is_none(), "seed {seed}: invented {first:?}"),
             (Some(true), Some((low, high))) => {
                 let Some(first) = first else { bail!("seed {seed}: no cliff within [{low}, {high}] GiB") };
-                // A cliff is known to a sample; the variants' samples are up to two of the file's.
+                // A cliff is known to a sample, and the variants' samples are up to two of the file's; the
+                // labels are rounded to 0.01.
                 let spare = match variant {
                     Variant::Paired | Variant::Halved => (high - low) / 2.0,
-                    _ => 0.0,
+                    _ => 0.01,
                 };
-                let at = first.at.0 as f64 / GIB as f64;
+                let at = gib(first.at);
                 ensure!(
                     at >= low - spare && at <= high + spare,
                     "seed {seed}: cliff at {at:.2} GiB, not within [{low}, {high}]: {first:?}"
                 );
                 ensure!(first.low <= first.at && first.at <= first.high, "seed {seed}: {first:?}");
+                if matches!(variant, Variant::AsMeasured) {
+                    near("before the cliff", first.before, truth.before)?;
+                }
+                if truth.fill && matches!(variant, Variant::AsMeasured) {
+                    near("floor", found.levels[found.levels.len() - 1].rate, truth.steady)?;
+                }
             }
             _ => {}
         }
     }
+    Ok(())
+}
+
+/// Within 3 %.
+fn near(what: &str, found: Rate, expect_mib_s: Option<f64>) -> Result<()> {
+    let mib_s = found.0 / MIB as f64;
+    let fits = expect_mib_s.is_none_or(|expect| (mib_s / expect - 1.0).abs() <= 0.03);
+    ensure!(fits, "{what}: {mib_s:.0} MiB/s instead of {expect_mib_s:?}");
     Ok(())
 }
 

@@ -4,7 +4,7 @@
 use super::series::{Series, Step};
 
 /// Most bins of a series; the search is quadratic in them at worst.
-const MOST: u64 = 2_000;
+const MOST: u128 = 2_000;
 
 /// The least noise that is believed, 0.2 %: steps that are equal to the byte come from a simulator.
 const LEAST_NOISE: f64 = 0.002;
@@ -27,7 +27,7 @@ pub(super) struct Bins {
 }
 
 impl Bins {
-    /// A bin is closed when it holds a two-thousandth of the bytes and is no fragment: a step with less
+    /// A bin is closed when it reaches the next two-thousandth of the bytes and is no fragment: a step with less
     /// than half the usual bytes and less than half the usual time, as the end of a segment leaves
     /// behind, whose rate is mostly chance. Equal bytes where steps are many, the steps themselves
     /// where they are few.
@@ -35,11 +35,9 @@ impl Bins {
         let steps = series.steps();
         let usual_bytes = median(steps.iter().map(|s| s.bytes.0 as f64).collect());
         let usual_time = median(steps.iter().map(|s| s.elapsed_ns.0 as f64).collect());
-        let least = series.total().0.div_ceil(MOST);
-        let full = |bin: Step| {
-            let fragment = bin.bytes.0 as f64 * 2.0 < usual_bytes && bin.elapsed_ns.0 as f64 * 2.0 < usual_time;
-            bin.bytes.0 >= least && !fragment
-        };
+        let total = series.total().0.max(1);
+        let part = |step: usize| u128::from(series.bytes_before(step).0) * MOST / u128::from(total);
+        let fragment = |bin: Step| bin.bytes.0 as f64 * 2.0 < usual_bytes && bin.elapsed_ns.0 as f64 * 2.0 < usual_time;
         let (mut firsts, mut bins) = (Vec::new(), Vec::<Step>::new());
         let mut open = Step::default();
         for (index, &step) in steps.iter().enumerate() {
@@ -47,7 +45,7 @@ impl Bins {
                 firsts.push(index);
             }
             open = open.and(step);
-            if full(open) {
+            if part(index + 1) > part(firsts[firsts.len() - 1]) && !fragment(open) {
                 bins.push(std::mem::take(&mut open));
             }
         }
@@ -61,8 +59,7 @@ impl Bins {
             }
         }
         firsts.push(steps.len());
-        let total = series.total().0.max(1) as f64;
-        let places = firsts.iter().map(|&first| series.bytes_before(first).0 as f64 / total).collect();
+        let places = firsts.iter().map(|&first| series.bytes_before(first).0 as f64 / total as f64).collect();
         let raw: Vec<f64> = bins.iter().map(log_rate).collect();
         let noise = step_noise(&raw);
         let tame = tame(&raw, noise);
@@ -133,4 +130,49 @@ pub(super) fn smooth(values: &[f64]) -> Vec<f64> {
         *target = three[0].max(three[1]).min(three[2]).max(three[0].min(three[1]));
     }
     smooth
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::{Bytes, Nanos};
+
+    fn series(steps: &[(u64, u64)]) -> Series {
+        Series::new(steps.iter().map(|&(ms, bytes)| Step { elapsed_ns: Nanos::from_millis(ms), bytes: Bytes(bytes) }))
+    }
+
+    #[test]
+    fn few_steps_are_bins_and_fragments_join_what_follows() {
+        let steps = [(1000, 500), (1000, 500), (2, 3), (1000, 500), (1000, 50), (100, 500), (1, 1)];
+        assert_eq!(Bins::new(&series(&steps)).firsts, [0, 1, 2, 4, 5, 7]);
+    }
+
+    #[test]
+    fn many_steps_make_at_most_two_thousand_bins_that_hold_them_all() {
+        for count in [1, 1_999, 2_000, 2_001, 86_400] {
+            let bins = Bins::new(&series(&vec![(1000, 500_000); count]));
+            assert!(bins.len() <= 2_000 && bins.len() * 2 > count.min(2_000), "{count}: {}", bins.len());
+            assert_eq!((bins.firsts[0], bins.firsts[bins.len()]), (0, count));
+            assert_eq!((bins.places[0], bins.places[bins.len()]), (0.0, 1.0));
+        }
+    }
+
+    #[test]
+    fn taming_takes_outliers_and_leaves_edges() {
+        let mut raw = vec![20.0; 30];
+        raw[7] = 15.0;
+        raw[8] = 24.0;
+        raw[20..].fill(18.0);
+        let tamed = tame(&raw, 0.01);
+        let expect: Vec<f64> = (0..30).map(|i| if i < 20 { 20.0 } else { 18.0 }).collect();
+        assert!(tamed.iter().zip(expect).all(|(tamed, expect)| (tamed - expect).abs() <= 0.031), "{tamed:?}");
+        assert_eq!((tamed[19], tamed[20]), (20.0, 18.0));
+    }
+
+    #[test]
+    fn the_median_of_an_even_count_is_between_both_middle_values() {
+        assert_eq!(median(vec![]), 0.0);
+        assert_eq!(median(vec![3.0]), 3.0);
+        assert_eq!(median(vec![4.0, 1.0, 2.0, 9.0]), 3.0);
+    }
 }

@@ -8,8 +8,10 @@ pub mod cliff;
 pub mod fill;
 mod judge;
 pub mod metric;
+mod lasting;
 mod partition;
 mod refine;
+mod segments;
 pub mod series;
 #[cfg(test)]
 mod simulated;

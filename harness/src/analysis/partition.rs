@@ -72,3 +72,52 @@ impl Sums {
         (squares - sum * sum / (end - start) as f64).max(0.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::simulated::Random;
+    use super::*;
+
+    /// Optimal partitioning without pruning and without running sums: slow, and plainly right.
+    fn oracle(values: &[f64], noise: f64) -> f64 {
+        let penalty = 3.0 * libm::log(values.len().max(2) as f64) * noise * noise;
+        let mut best = vec![-penalty];
+        for end in 1..=values.len() {
+            let piece = |start: usize| best[start] + deviation(&values[start..end]) + penalty;
+            best.push((0..end).map(piece).fold(f64::INFINITY, f64::min));
+        }
+        best[values.len()]
+    }
+
+    fn deviation(values: &[f64]) -> f64 {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        values.iter().map(|v| (v - mean) * (v - mean)).sum()
+    }
+
+    #[test]
+    fn pruning_loses_no_optimum() {
+        for seed in 0..40 {
+            let mut random = Random(seed);
+            let mut level = 20.0;
+            let values: Vec<f64> = (0..150)
+                .map(|_| {
+                    level += if random.unit() < 0.05 { random.between(-1.0, 1.0) } else { 0.0 };
+                    level + 0.1 * random.normal()
+                })
+                .collect();
+            let penalty = 3.0 * libm::log(150.0) * 0.01;
+            let changes = changes(&values, 0.1);
+            let ends: Vec<usize> = [0].into_iter().chain(changes).chain([values.len()]).collect();
+            let cost: f64 = ends.windows(2).map(|piece| deviation(&values[piece[0]..piece[1]]) + penalty).sum();
+            let least = oracle(&values, 0.1);
+            assert!((cost - penalty - least).abs() < 1e-9, "seed {seed}: {cost} instead of {least}");
+        }
+    }
+
+    #[test]
+    fn few_values_have_no_change() {
+        assert!(changes(&[], 0.1).is_empty());
+        assert!(changes(&[1.0], 0.1).is_empty());
+        assert_eq!(changes(&[1.0, 1.0, 1.0, 3.0, 3.0, 3.0], 0.1), [3]);
+    }
+}

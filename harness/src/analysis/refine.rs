@@ -1,8 +1,8 @@
 //! Where exactly a change found among bins lies, at the resolution of the steps themselves.
 //!
-//! Owns the place, its uncertainty, and the rates on both sides; knows nothing of what makes a change count.
+//! Owns the place, its uncertainty, and the rate right after it; knows nothing of what makes a change count.
 
-use super::bins::{Bins, log_rate, median, smooth, step_noise};
+use super::bins::{Bins, log_rate, median, smooth, spread_about, step_noise};
 use super::cliff::Cliff;
 use super::judge::Change;
 use super::series::{Series, Step};
@@ -14,10 +14,12 @@ const REACH: usize = 3;
 const BOUND: f64 = 1.5;
 /// Twice the log likelihood by which a place may be worse than the best and still be possible.
 const POSSIBLE: f64 = 6.0;
+/// Most steps after the place in which the rate right after it is read.
+const MOST_AFTER: usize = 600;
 /// Most steps on either side of the place over which noise and levels are read.
 const LEVEL: usize = 60;
 
-/// The place that splits the steps around the change best into two levels, and those levels.
+/// The place that splits the steps around the change best into two levels.
 ///
 /// The most likely split for the log rates, median of three, each step's part bounded (after Huber
 /// 1964), so that a stall beside the cliff does not move it. `low` to `high` are the places whose likelihood ratio
@@ -41,7 +43,6 @@ pub(super) fn place(series: &Series, bins: &Bins, change: &Change) -> Cliff {
     let (best, earliest) = ((first + best).max(1), possible.next().unwrap_or(first));
     let latest = possible.next_back().unwrap_or(earliest).max(best);
 
-    let window = (steps.len() / 40).clamp(4, LEVEL);
     let boundary = series.bytes_before(best);
     let at = mixed(steps, best, change, noise)
         .and_then(|step| Some(series.bytes_before(step) + bytes_before_change(&steps[step], change)?))
@@ -50,8 +51,8 @@ pub(super) fn place(series: &Series, bins: &Bins, change: &Change) -> Cliff {
         at,
         low: series.bytes_before(earliest.saturating_sub(1)).min(at),
         high: series.bytes_before(latest + 1).max(at),
-        before: level(&steps[best.saturating_sub(window)..best]),
-        after: level(&steps[best..(best + window).min(steps.len())]),
+        before: Rate(libm::exp(change.before)),
+        after: Rate(libm::exp(change.after)),
     }
 }
 
@@ -87,7 +88,25 @@ fn bytes_before_change(step: &Step, change: &Change) -> Option<Bytes> {
     (0.0..=bytes).contains(&at_first).then_some(Bytes(at_first as u64))
 }
 
-/// Median rate of some steps.
-fn level(steps: &[Step]) -> Rate {
-    Rate(libm::exp(median(steps.iter().map(log_rate).collect())))
+/// The rate right after the place `at` of a change, up to the end of its level: of the next tenth of the steps
+/// the median, or after a fall the trough where there is one.
+///
+/// A trough is the least median of as many consecutive steps as bring the noise under 2 %, if it is
+/// lower than the rest by more than 5 % and by more than noise makes. Noise here is by second differences,
+/// which a steady climb out of the trough leaves at zero.
+pub(super) fn rate_after(series: &Series, at: Bytes, end: Bytes, falls: bool) -> Option<Rate> {
+    let steps = series.steps();
+    let from = (0..steps.len()).find(|&step| series.bytes_before(step) >= at)?;
+    let most = (steps.len() / 10).clamp(8, MOST_AFTER);
+    let level: Vec<f64> = (from..steps.len().min(from + most))
+        .take_while(|&step| series.bytes_before(step + 1) <= end)
+        .map(|step| log_rate(&steps[step]))
+        .collect();
+    let bends = level.windows(3).map(|three| three[0] - 2.0 * three[1] + three[2]);
+    let noise = spread_about(bends, 0.0) / libm::sqrt(6.0);
+    let together = ((noise / 0.02) * (noise / 0.02)).ceil().clamp(1.0, 1e6) as usize;
+    let usual = (!level.is_empty()).then(|| median(level.clone()))?;
+    let trough = level.windows(together).map(|some| median(some.to_vec())).fold(usual, f64::min);
+    let chance = 4.0 * noise / libm::sqrt(together as f64);
+    Some(Rate(libm::exp(if falls && usual - trough > chance.max(0.05) { trough } else { usual })))
 }

@@ -134,12 +134,20 @@ impl Blocks {
         &self.pool[from + STAMP_BYTES..from + self.unit - STAMP_BYTES]
     }
 
+    /// What is wrong with a stamped block; the usual answer, nothing, costs three comparisons.
     fn inspect_block(&self, block: &[u8], expected: Stamp, index: usize) -> Option<Fault> {
         let tail_at = block.len() - STAMP_BYTES;
         let (head, body, tail) = (&block[..STAMP_BYTES], &block[STAMP_BYTES..tail_at], &block[tail_at..]);
+        let usual = self.body_index(index);
+        let right = head == stamp::encode(expected, usual, Place::Head)
+            && tail == stamp::encode(expected, usual, Place::Tail)
+            && body == self.body(usual);
+        if right {
+            return None;
+        }
         // The block may have been written by an I/O of another size: its own stamp says which body it has.
         let own = stamp::decode(head, Place::Head).or_else(|| stamp::decode(tail, Place::Tail));
-        let body_index = own.map_or(self.body_index(index), |(_, body)| body);
+        let body_index = own.map_or(usual, |(_, body)| body);
         let known = usize::from(body_index) < POOL / self.unit;
         let intact = known && body == self.body(body_index);
         let seen = Seen {

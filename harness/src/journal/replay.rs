@@ -110,8 +110,7 @@ impl Replay {
     /// Bytes written in all, by finished and abandoned attempts.
     #[must_use]
     pub fn bytes_written(&self) -> Bytes {
-        let writes =
-            |phase: &&PhaseReplay| self.header.plan.phase(&phase.id).is_some_and(|planned| planned.writes().0 > 0);
+        let writes = |phase: &&PhaseReplay| self.header.plan.phase(&phase.id).is_some_and(|planned| planned.is_write());
         self.phases
             .iter()
             .filter(writes)

@@ -26,8 +26,11 @@ pub struct Plan {
     pub phases: Vec<Phase>,
     /// Most bytes on the target at once.
     pub space: Bytes,
-    /// Bytes written in all.
+    /// Bytes written in all, at least: timed random writes go on from there.
     pub writes: Bytes,
+    /// Bytes written in all, at most; none where nothing bounds timed random writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_writes: Option<Bytes>,
     /// Bytes read back in all.
     pub reads: Bytes,
     /// Rests and stated least durations in all, which no drive makes shorter.
@@ -169,6 +172,7 @@ impl Plan {
             phases: Vec::new(),
             space: Bytes(0),
             writes: Bytes(0),
+            most_writes: None,
             reads: Bytes(0),
             fixed_ns: Nanos(0),
             drive: capacity.drive,
@@ -186,10 +190,30 @@ impl Plan {
             plan.reads = plan.reads.saturating_add(phase.reads());
             plan.fixed_ns = plan.fixed_ns.saturating_add(phase.rest_ns).saturating_add(phase.least_time());
         }
-        match profile.write_budget {
-            Some(budget) if plan.writes > budget.0 => Err(PlanError::Budget { writes: plan.writes, budget: budget.0 }),
-            _ => Ok(plan),
+        if let Some(budget) = profile.write_budget {
+            plan.keep_within(budget.0)?;
         }
+        let most = plan.phases.iter().map(Phase::most_writes).collect::<Option<Vec<Bytes>>>();
+        plan.most_writes = most.map(|phases| phases.into_iter().sum());
+        Ok(plan)
+    }
+
+    /// Bounds timed random writes by what the budget has left, in equal parts.
+    fn keep_within(&mut self, budget: Bytes) -> Result<(), PlanError> {
+        if self.writes > budget {
+            return Err(PlanError::Budget { writes: self.writes, budget });
+        }
+        let timed = |phase: &Phase| matches!(phase.work, Work::RandomWrite { .. });
+        let left = budget.saturating_sub(self.writes);
+        let count = self.phases.iter().filter(|phase| timed(phase)).count() as u64;
+        for phase in &mut self.phases {
+            let block = phase.io.block;
+            if let Work::RandomWrite { least_bytes, most_bytes, .. } = &mut phase.work {
+                let bound = least_bytes.saturating_add(Bytes(left.0 / count.max(1)).align_down(block));
+                *most_bytes = Some(most_bytes.map_or(bound, |most| most.min(bound)));
+            }
+        }
+        Ok(())
     }
 
     /// The phase of this id.
@@ -234,9 +258,21 @@ impl Phase {
         match self.work {
             Work::Fill => self.layout.bytes(),
             Work::Burst { bytes } => bytes,
-            Work::RandomWrite { least_bytes, most_bytes, .. } => most_bytes.unwrap_or(least_bytes),
+            Work::RandomWrite { least_bytes, .. } => least_bytes,
             Work::Verify | Work::Remove => Bytes(0),
         }
+    }
+
+    /// Bytes it writes, at most; none where only time ends it.
+    #[must_use]
+    pub fn most_writes(&self) -> Option<Bytes> {
+        if let Work::RandomWrite { most_bytes, .. } = self.work { most_bytes } else { Some(self.writes()) }
+    }
+
+    /// Whether it writes.
+    #[must_use]
+    pub fn is_write(&self) -> bool {
+        matches!(self.work, Work::Fill | Work::Burst { .. } | Work::RandomWrite { .. })
     }
 
     /// Bytes it reads.
@@ -415,6 +451,14 @@ mod tests {
         let left = (usable - layout.bytes()).0 as f64 / usable.0 as f64;
         assert!((0.006..0.0065).contains(&left) || left < 0.01, "left {left}");
         assert_eq!(layout.segment_bytes.0 % (4 << 20), 0);
+    }
+
+    #[test]
+    fn a_budget_bounds_random_writes_that_only_time_would_end() {
+        let text = "name = 'x'\nversion = 1\nwrite_budget = '3GiB'\n[random_write]\nlevels = ['scratch']\n\
+                    scratch = '1GiB'\nduration = '20s'\nleast_bytes = '0B'";
+        let plan = plan(text, 4 * GIB).unwrap();
+        assert_eq!((plan.writes, plan.most_writes), (Bytes(GIB), Some(Bytes(3 * GIB))));
     }
 
     #[test]

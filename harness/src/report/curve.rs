@@ -105,14 +105,14 @@ fn eighths(rate: f64, top: f64, most: usize) -> usize {
     if rate > 0.0 && top > 0.0 { ((rate / top * most as f64).round() as usize).clamp(1, most) } else { 0 }
 }
 
-/// The least round number that is no smaller than `most`: 1, 1.2, 1.6, 2, 3, 4, 5, 6 or 8 times a power of ten.
+/// The least round number that is no smaller than `most`: 1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6 or 8 times a power of ten.
 fn axis_top(most: f64) -> f64 {
     if !(most > 0.0 && most.is_finite()) {
         return 1.0;
     }
     let text = format!("{most:e}");
     let (_, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let nice = [1.0, 1.2, 1.6, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0].map(|times| format!("{times}e{exponent}"));
+    let nice = [1.0, 1.2, 1.6, 2.0, 2.4, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0].map(|times| format!("{times}e{exponent}"));
     let found = nice.iter().filter_map(|nice| nice.parse::<f64>().ok()).find(|nice| *nice >= most);
     found.filter(|nice| nice.is_finite()).unwrap_or(most)
 }
@@ -216,10 +216,10 @@ mod tests {
         let text = chart(&fill.curve, &fill.cliffs, 40, 4);
         let expect = "\
 MB/s      ▼ 121 GB
-3000 ┤▆▆▆▆▅
-     │█████
-1500 ┤█████
-     │█████▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂
+2400 ┤████
+     │████
+1200 ┤████
+     │████▃▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂
    0 └────────────────────────────────────────
       0                   536          1070 GB";
         assert_eq!(text, expect, "\n{text}");
@@ -230,5 +230,24 @@ MB/s      ▼ 121 GB
         let cliff = |at_gb| CliffLine { at_gb, low_gb: at_gb, high_gb: at_gb, before_mb_s: 2.0, after_mb_s: 1.0 };
         let cliffs = [cliff(30.0), cliff(10.0), cliff(12.0), cliff(f64::NAN), cliff(1e9)];
         assert_eq!(mark_cliffs(&cliffs, 60.0, 60), format!("{:11}▼ ▼ 12.0 GB{:9}▼ 30.0 GB", "", ""));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_numbers_make_a_chart_or_nothing(
+            numbers in proptest::collection::vec((proptest::num::f64::ANY, proptest::num::f64::ANY), 0..50),
+            width in 1_usize..80,
+            height in 1_usize..20,
+        ) {
+            let points: Vec<Point> = numbers.iter().map(|&(at_gb, mb_s)| Point { at_gb, mb_s }).collect();
+            let cliff = |&(at_gb, _): &(f64, f64)| CliffLine {
+                at_gb, low_gb: at_gb, high_gb: at_gb, before_mb_s: 2.0, after_mb_s: 1.0,
+            };
+            let cliffs: Vec<CliffLine> = numbers.iter().map(cliff).collect();
+            let lines = chart(&points, &cliffs, width, height).lines().count();
+            proptest::prop_assert!(lines == 0 || lines == height + 3, "{lines} lines");
+            let blocks = sparkline(&points, width).chars().count();
+            proptest::prop_assert!(blocks == 0 || blocks == width, "{blocks} blocks");
+        }
     }
 }

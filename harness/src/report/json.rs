@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn figures_have_six_digits_and_whole_ones_no_point() {
         let check = |value: f64, expect: &str| assert_eq!(serde_json::to_string(&Number(value)).unwrap(), expect);
-        check(2384.123_456_7, "2384.12");
+        check(2_384.123_456_7, "2384.12");
         check(0.001_234_567_8, "0.00123457");
         check(500.0, "500");
         check(-0.0, "0");

@@ -13,6 +13,7 @@ pub mod json;
 pub mod junit;
 pub mod markdown;
 pub mod table;
+mod text;
 
 #[cfg(test)]
 mod samples;

@@ -30,7 +30,7 @@ pub(super) fn finished() -> Report {
     let mut cliff = judged("fill.cliff_gb", Value::Number(121.332_826), Role::Gate, Verdict::NoBaseline, "");
     cliff.metric.bounds = Some((120.259_1, 122.406_6));
     let metrics = vec![
-        judged("fill.fast_mb_s", Value::Number(2384.123_456_7), Role::Gate, Verdict::Improved, ""),
+        judged("fill.fast_mb_s", Value::Number(2_384.123_456_7), Role::Gate, Verdict::Improved, ""),
         cliff,
         judged("fill.cliff2_gb", Value::MoreThan(1072.5), Role::Info, Verdict::NoBaseline, ""),
         judged(

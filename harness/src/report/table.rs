@@ -77,6 +77,18 @@ pub fn number(value: f64) -> String {
     digits(value, 3)
 }
 
+/// Three significant digits, rounded down: "more than 1080" must not be said of 1076.
+fn number_below(value: f64) -> String {
+    let text = number(value);
+    match (text.parse::<f64>(), format!("{value:e}").split_once('e')) {
+        (Ok(rounded), Some((_, exponent))) if rounded > value => {
+            let half: f64 = format!("0.005e{exponent}").parse().unwrap_or(0.0);
+            number(value - half)
+        }
+        _ => text,
+    }
+}
+
 /// The figure to six significant digits where three are not all of it, without trailing zeros: `399.9`.
 #[must_use]
 pub fn exact(metric: &Metric) -> Option<String> {
@@ -98,7 +110,7 @@ fn value(metric: &Metric) -> String {
         Value::Number(value) if !value.is_finite() => "not a number".to_owned(),
         Value::Number(value) if metric.kind == Kind::Count && value.fract() == 0.0 => with_unit(format!("{value}")),
         Value::Number(value) => with_unit(number(value)),
-        Value::MoreThan(value) => with_unit(format!("more than {}", number(value))),
+        Value::MoreThan(value) => with_unit(format!("more than {}", number_below(value))),
         Value::Absent(why) => why.replace('-', " "),
     }
 }
@@ -169,6 +181,9 @@ mod tests {
         let check = |id: &str, value: Value, expect: &str| assert_eq!(super::value(&Metric::new(id, value)), expect);
         check("fill.fast_mb_s", Value::Number(2384.1), "2380 MB/s");
         check("fill.cliff_gb", Value::MoreThan(100.04), "more than 100 GB");
+        check("fill.cliff_gb", Value::MoreThan(1076.0), "more than 1070 GB");
+        check("fill.cliff_gb", Value::MoreThan(999.9), "more than 999 GB");
+        check("fill.cliff_gb", Value::MoreThan(2.0), "more than 2.00 GB");
         check("fill.floor_mb_s", Value::Absent("not-applicable"), "not applicable");
         check("fill.verify_errors", Value::Number(1_234_567.0), "1234567");
         check("random_write.fsef_mb_s_per_gb", Value::Number(1.25), "1.25 MB/s per GB");

@@ -6,12 +6,16 @@
 mod job;
 mod merge;
 mod phases;
+mod resume;
 mod worker;
 
 pub(crate) use job::panic_text;
+pub(crate) use resume::check_finished;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::io::Errno;
 
 use crate::engine::{Batch, Engine, EngineError, EngineFactory, Op, OpKind};
 use crate::journal::file::JournalError;
@@ -161,12 +165,16 @@ impl State {
 }
 
 /// Does one operation to its end.
-fn perform<E: Engine>(engine: &mut E, kind: OpKind) -> Result<(), rustix::io::Errno> {
-    let mut batch = Batch::default();
+fn perform<E: Engine>(engine: &mut E, kind: OpKind) -> Result<(), Errno> {
+    perform_into(engine, kind, &mut Batch::default())
+}
+
+/// Does one operation to its end; what else it found is in the batch.
+fn perform_into<E: Engine>(engine: &mut E, kind: OpKind, batch: &mut Batch) -> Result<(), Errno> {
     engine.submit(Op { slot: 0, kind });
     while batch.completions.is_empty() {
         let until = engine.now().saturating_add(Nanos::from_secs(1));
-        engine.reap(until, &mut batch);
+        engine.reap(until, batch);
     }
     batch.completions.first().map_or(Ok(()), |completion| completion.result.map(|_| ()))
 }

@@ -24,7 +24,7 @@ impl<F: EngineFactory> Run<'_, F> {
     pub(super) fn phase(&mut self, phase: &Phase) -> Result<(), Stopped> {
         let Cut { finished, attempts, .. } =
             self.state.cut.take().filter(|cut| cut.phase == phase.id).unwrap_or_default();
-        let mut engines = self.factory.engines(&self.setup(phase))?;
+        let mut engines = self.factory.engines(&setup(phase, self.seed))?;
         if finished.is_empty() {
             self.rest(&mut engines, phase.rest_ns)?;
         }
@@ -54,24 +54,6 @@ impl<F: EngineFactory> Run<'_, F> {
             _ => None,
         };
         Ok(self.sink.record(Record::PhaseEnd { phase: phase.id.clone(), at_ns: end, counted })?)
-    }
-
-    fn setup(&self, phase: &Phase) -> Setup {
-        let Io { block, queue_depth, workers, sync, data, compressible_ppm, .. } = phase.io;
-        let pattern = match data {
-            Data::Incompressible => Pattern::Incompressible,
-            Data::Compressible => Pattern::Compressible(compressible_ppm),
-            Data::Zeros => Pattern::Zeros,
-        };
-        Setup {
-            files: phase.layout.files.clone(),
-            block: block_len(block),
-            workers,
-            queue_depth,
-            dsync: sync == Sync::Dsync,
-            segment_bytes: phase.layout.segment_bytes.0,
-            content: Content { pattern, seed: self.seed },
-        }
     }
 
     /// Waits on the engine's clock, in steps that a signal can end.
@@ -124,10 +106,13 @@ impl<F: EngineFactory> Run<'_, F> {
         if !matches!(outcome, Err(Stopped::Journal(_))) {
             self.records(merger.finish(end))?;
         }
-        outcome?;
         if phase.work == Work::Fill {
-            self.state.generations.insert(segment, attempt);
+            match &outcome {
+                Ok(()) => drop(self.state.generations.insert(segment, attempt)),
+                Err(_) => free_cut(engines, segment),
+            }
         }
+        outcome?;
         let bytes = self.state.moved;
         self.sink.record(Record::SegmentEnd { segment, attempt, at_ns: end, bytes })?;
         Ok(bytes)
@@ -285,6 +270,14 @@ impl<F: EngineFactory> Run<'_, F> {
     }
 }
 
+/// Gives back a segment that was cut: a resumed run writes it anew, and a full disk has room for reports again.
+fn free_cut<E: Engine>(engines: &mut [E], segment: u32) {
+    if let Some(engine) = engines.first_mut() {
+        // The run has ended for a reason that is said already; the scratch folder goes as a whole.
+        let _ = perform(engine, OpKind::Discard { from: segment, to: segment + 1 });
+    }
+}
+
 /// Whole blocks of a range, dealt to the workers in turn.
 #[derive(Clone, Copy)]
 struct Stripes {
@@ -347,4 +340,23 @@ fn block_len(block: Bytes) -> u32 {
 
 fn now<E: Engine>(engines: &[E]) -> Nanos {
     engines.first().map_or(Nanos(0), Engine::now)
+}
+
+/// What a phase asks of its engines.
+pub(super) fn setup(phase: &Phase, seed: u64) -> Setup {
+    let Io { block, queue_depth, workers, sync, data, compressible_ppm, .. } = phase.io;
+    let pattern = match data {
+        Data::Incompressible => Pattern::Incompressible,
+        Data::Compressible => Pattern::Compressible(compressible_ppm),
+        Data::Zeros => Pattern::Zeros,
+    };
+    Setup {
+        files: phase.layout.files.clone(),
+        block: block_len(block),
+        workers,
+        queue_depth,
+        dsync: sync == Sync::Dsync,
+        segment_bytes: phase.layout.segment_bytes.0,
+        content: Content { pattern, seed },
+    }
 }

@@ -174,7 +174,7 @@ fn empty(run: &str, started: &str) -> Report {
 
 fn bare(header: &Header) -> Report {
     let mut report = empty(&header.run, &header.started);
-    report.host = header.environment.get("host.name").map(str::to_owned);
+    report.host = header.host.clone();
     report.target = Target {
         path: header.facts.path.display().to_string(),
         kind: header.environment.get("target.kind").unwrap_or("folder").to_owned(),

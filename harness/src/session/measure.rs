@@ -41,6 +41,7 @@ pub(super) fn header(request: &Request, folder: &RunFolder, armed: &Armed, plan:
         fingerprint: request.profile.fingerprint(),
         seed: seed(folder.id()),
         engine: engine.to_owned(),
+        host: sysinfo::System::host_name().ok(),
         plan,
         journal_on_target: Facts::read(folder.path()).is_ok_and(|out| same_drive(&out, &facts)),
         facts,
@@ -66,7 +67,8 @@ impl Measurement<'_> {
     pub(super) fn new_run<F: EngineFactory>(
         self,
         observer: &mut dyn Observer,
-        engines: impl FnOnce(&Opened, Clock) -> F,
+        factory: &F,
+        clock: Clock,
     ) -> Result<Outcome, RequestError> {
         for (run, freed) in &self.opened.removed {
             observer.event(Event::Note(format!("removed what run {run} had left: {freed} freed")));
@@ -77,14 +79,15 @@ impl Measurement<'_> {
             journal.sync()?;
             Ok(journal)
         });
-        self.measure(begun, None, observer, engines)
+        self.measure(begun, None, observer, factory, clock)
     }
 
     pub(super) fn resumed<F: EngineFactory>(
         self,
         so_far: Replay,
         observer: &mut dyn Observer,
-        engines: impl FnOnce(&Opened, Clock) -> F,
+        factory: &F,
+        clock: Clock,
     ) -> Result<Outcome, RequestError> {
         let wall = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let at_ns = so_far.last_ns;
@@ -99,7 +102,7 @@ impl Measurement<'_> {
         let so_far = Replay::new(records)
             .map_err(|source| JournalError::Replay { path: self.folder.path().join(file::NAME), source })?;
         observer.event(Event::Begins { folder: self.folder.path(), header: &self.header, so_far: Some(&so_far) });
-        self.measure(Ok(journal), Some(so_far), observer, engines)
+        self.measure(Ok(journal), Some(so_far), observer, factory, clock)
     }
 
     fn measure<F: EngineFactory>(
@@ -107,12 +110,12 @@ impl Measurement<'_> {
         journal: Result<Writer, JournalError>,
         so_far: Option<Replay>,
         observer: &mut dyn Observer,
-        engines: impl FnOnce(&Opened, Clock) -> F,
+        factory: &F,
+        clock: Clock,
     ) -> Result<Outcome, RequestError> {
         let stopped = match journal {
             Ok(mut journal) => {
-                let clock = Clock::starting_at(so_far.as_ref().map_or(Nanos(0), |so_far| so_far.last_ns));
-                let result = self.guarded(&mut journal, so_far.as_ref(), observer, engines, clock);
+                let result = self.guarded(&mut journal, so_far.as_ref(), observer, factory);
                 // A full disk gets its room back before anything else is written.
                 let cleaned = self.clean_up();
                 end(&mut journal, clock.now(), result, cleaned, observer)
@@ -139,16 +142,14 @@ impl Measurement<'_> {
         journal: &mut Writer,
         so_far: Option<&Replay>,
         observer: &mut dyn Observer,
-        engines: impl FnOnce(&Opened, Clock) -> F,
-        clock: Clock,
+        factory: &F,
     ) -> Result<(), Stopped> {
         let carriers = &self.header.facts.filesystem.carriers;
         let counters = || DeviceCounters::sum(carriers);
         let mut sink = Tee { journal, observer };
         let work = || {
-            let factory = engines(&self.opened, clock);
             let plan = &self.header.plan;
-            let run = Run::new(plan, &factory, self.header.seed, self.stop, &counters, &mut sink, so_far);
+            let run = Run::new(plan, factory, self.header.seed, self.stop, &counters, &mut sink, so_far);
             run.run()
         };
         // What a panic leaves broken is not used again: only the journal's file, which appends whole lines.

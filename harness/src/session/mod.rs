@@ -10,8 +10,8 @@ mod measure;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use crate::engine::EngineFactory;
 use crate::engine::sync::SyncFactory;
+use crate::engine::{Clock, EngineFactory};
 use crate::journal::file::{self, JournalError, Writer};
 use crate::journal::record::{Header, Outcome as Ending, Record};
 use crate::journal::replay::Replay;
@@ -39,6 +39,19 @@ pub struct Request {
     pub keep: bool,
     /// The most that may be written, if less than the profile allows.
     pub max_write: Option<Bytes>,
+}
+
+impl Request {
+    /// The same request with the named mount point as the kernel names it: the guard compares it by its parts.
+    fn resolved(&self) -> Request {
+        let mut request = self.clone();
+        if let Some(volume) = &mut request.consent.fill_volume
+            && let Ok(path) = volume.canonicalize()
+        {
+            *volume = path;
+        }
+        request
+    }
 }
 
 /// What a caller may watch while a run goes on.
@@ -125,6 +138,7 @@ pub struct Preview {
 /// # Errors
 /// The request is unusable, or nothing can be known of the target.
 pub fn preview(request: &Request) -> Result<Preview, PreviewError> {
+    let request = &request.resolved();
     let facts = Facts::read(&request.target).map_err(|why| PreviewError::Refused(why.to_string()))?;
     let plan = match plan(request, &facts) {
         Ok(plan) => plan,
@@ -163,9 +177,10 @@ pub fn run_with<F: EngineFactory>(
     request: &Request,
     observer: &mut dyn Observer,
     stop: &AtomicBool,
-    engines: impl FnOnce(&Opened, crate::engine::Clock) -> F,
+    engines: impl FnOnce(&Opened, Clock) -> F,
 ) -> Result<Outcome, RequestError> {
     folder::check_out(&request.out)?;
+    let request = &request.resolved();
     let facts = Facts::read(&request.target);
     let drive = facts.as_ref().map_or_else(|_| "unknown".to_owned(), folder::drive_slug);
     let run_folder = RunFolder::create(&request.out, &drive, &request.profile.name)?;
@@ -189,10 +204,11 @@ pub fn run_with<F: EngineFactory>(
         Ok(both) => both,
         Err(why) => return Ok(refused(&why, Some(&facts))?),
     };
-    let factory_name = "pwrite";
-    let header = measure::header(request, &run_folder, &armed, plan, factory_name);
+    let clock = Clock::starting_at(Nanos(0));
+    let factory = engines(&opened, clock);
+    let header = measure::header(request, &run_folder, &armed, plan, factory.name());
     let measurement = measure::Measurement { header, opened, folder: &run_folder, keep: request.keep, stop };
-    measurement.new_run(observer, engines)
+    measurement.new_run(observer, &factory, clock)
 }
 
 /// Goes on with a run that was cut.
@@ -212,7 +228,7 @@ pub fn resume_with<F: EngineFactory>(
     keep: bool,
     observer: &mut dyn Observer,
     stop: &AtomicBool,
-    engines: impl FnOnce(&Opened, crate::engine::Clock) -> F,
+    engines: impl FnOnce(&Opened, Clock) -> F,
 ) -> Result<Outcome, RequestError> {
     let run_folder = RunFolder::open(run)?;
     let so_far = file::read(run_folder.path())?;
@@ -231,8 +247,14 @@ pub fn resume_with<F: EngineFactory>(
             return Ok(Outcome { report, folder: run_folder.path().to_owned() });
         }
     };
+    let clock = Clock::starting_at(so_far.last_ns);
+    let factory = engines(&opened, clock);
+    if let Err(why) = crate::run::check_finished(&so_far, &factory) {
+        let report = compose::refused_resume(&so_far, &why);
+        return Ok(Outcome { report, folder: run_folder.path().to_owned() });
+    }
     let measurement = measure::Measurement { header, opened, folder: &run_folder, keep, stop };
-    measurement.resumed(so_far, observer, engines)
+    measurement.resumed(so_far, observer, &factory, clock)
 }
 
 /// Removes what a run that was cut left on its target; gives the bytes freed.

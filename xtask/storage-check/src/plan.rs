@@ -56,7 +56,7 @@ fn text(request: &session::Request, preview: &Preview) -> String {
     line("target", format!("{} ({})", facts.path.display(), facts.filesystem.type_name));
     line("drive", drive_line(facts));
     line("space", format!("{} at once, of {} free", plan.space, facts.filesystem.available));
-    line("writes", format!("{}{}", plan.writes, drive_writes(plan)));
+    line("writes", format!("{}{}", writes(plan), drive_writes(plan)));
     line("reads", plan.reads.to_string());
     line("time", format!("{least} to {most}, by the speed of the drive"));
     line("erases", erases(facts));
@@ -92,6 +92,15 @@ fn work(work: &Work, bytes: Bytes, segments: u32) -> String {
     }
 }
 
+/// What is written at least, and at most where that is more.
+pub(crate) fn writes(plan: &Plan) -> String {
+    match plan.most_writes {
+        Some(most) if most == plan.writes => most.to_string(),
+        Some(most) => format!("{} to {most}", plan.writes),
+        None => format!("{} or more: random writes last as long as the drive needs", plan.writes),
+    }
+}
+
 fn drive_writes(plan: &Plan) -> String {
     plan.drive_writes().map_or_else(String::new, |times| format!(" ({times:.2} drive writes)"))
 }
@@ -111,6 +120,7 @@ fn json(request: &session::Request, preview: &Preview) -> String {
         "drive": drive_line(facts),
         "space_bytes": plan.space.0,
         "writes_bytes": plan.writes.0,
+        "most_writes_bytes": plan.most_writes.map(|most| most.0),
         "reads_bytes": plan.reads.0,
         "drive_writes": plan.drive_writes(),
         "time_s": { "least": least.secs().round(), "most": most.secs().round() },

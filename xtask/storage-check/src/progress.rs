@@ -55,7 +55,7 @@ impl<'a> Progress<'a> {
         ));
         self.console.remark(&format!(
             "writes {} and reads {}, journal in {}",
-            header.plan.writes,
+            crate::plan::writes(&header.plan),
             header.plan.reads,
             folder.display()
         ));
