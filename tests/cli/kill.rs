@@ -214,5 +214,5 @@ fn changed_meanwhile() -> Result<()> {
     let first = scratch.join("fill-0000");
     let length = fs::metadata(&first)?.len();
     fs::write(&first, vec![0; usize::try_from(length)?])?;
-    bench.resumed(&run)?.with_code(3)?.says(&["fill-0000"])
+    bench.resumed(&run)?.with_code(3)?.says(&["segment 0", "start a new run"])
 }
