@@ -119,12 +119,12 @@ fn report(text: &str, verdict: Verdict, failure: Option<FailureKind>) -> Report 
             judged(&format!("fill.{text}"), Value::Number(f64::NAN), Role::Gate, verdict),
         ],
         fill: Some(FillReport {
-            random_write: Vec::new(),
-            fsef: None,
             cliffs: vec![CliffLine { at_gb: 1.0, low_gb: 0.9, high_gb: 1.1, before_mb_s: 2.0, after_mb_s: 1.0 }],
             bad_blocks: vec![own()],
             ..FillReport::default()
         }),
+        random_write: Vec::new(),
+        fsef: None,
         environment: [(own(), own())].into(),
         plan: None,
         notes: vec![own()],

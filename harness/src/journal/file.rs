@@ -114,6 +114,16 @@ impl Writer {
         self.file.sync_data().map_err(|e| io("syncing", &self.path, e))
     }
 
+    /// Makes everything durable and gives back the room that was not needed.
+    ///
+    /// # Errors
+    /// The file system said no.
+    pub fn finish(mut self) -> Result<(), JournalError> {
+        let len = self.file.metadata().map_err(|e| io("closing", &self.path, e))?.len();
+        self.file.set_len(len).map_err(|e| io("closing", &self.path, e))?;
+        self.sync()
+    }
+
     fn append_line(&mut self, line: &str) -> Result<(), JournalError> {
         let mut bytes = Vec::with_capacity(line.len() + 1);
         bytes.extend_from_slice(line.as_bytes());

@@ -120,7 +120,7 @@ impl Measurement<'_> {
                 let result = self.guarded(&mut journal, so_far.as_ref(), observer, factory);
                 // A full disk gets its room back before anything else is written.
                 let cleaned = self.clean_up();
-                end(&mut journal, clock.now(), result, cleaned, observer)
+                end(journal, clock.now(), result, cleaned, observer)
             }
             Err(why) => {
                 let cleaned = self.clean_up();
@@ -177,7 +177,7 @@ impl Measurement<'_> {
 
 /// Gives the journal its end; says why the run stopped, if it did.
 fn end(
-    journal: &mut Writer,
+    mut journal: Writer,
     at_ns: Nanos,
     result: Result<(), Stopped>,
     cleaned: Result<(), String>,
@@ -191,7 +191,7 @@ fn end(
         (Err(why), Err(and)) => (Ending::Failed, Some(format!("{why}; and {and}"))),
     };
     let record = Record::End { at_ns, outcome, reason: reason.clone() };
-    match journal.append(&record).and_then(|()| journal.sync()) {
+    match journal.append(&record).and_then(|()| journal.finish()) {
         Ok(()) => {
             observer.event(Event::Record(&record));
             reason
