@@ -27,6 +27,9 @@ pub struct Sample {
     pub ios: u64,
     /// I/Os that failed.
     pub errors: u64,
+    /// Time within gaps of over 100 ms in which nothing completed anywhere.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stalled_ns: Nanos,
     /// Latency of the I/Os, submit to completion.
     pub latency: Latency,
 }
@@ -42,6 +45,10 @@ pub struct Latency {
     pub p999_ns: u64,
     /// Slowest.
     pub max_ns: u64,
+}
+
+fn is_zero(span: &Nanos) -> bool {
+    span.0 == 0
 }
 
 impl Sample {

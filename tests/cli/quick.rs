@@ -116,7 +116,11 @@ fn leaves_reports_only(quick: &Quick) -> Result<()> {
 fn is_run_name(name: &str) -> bool {
     let (moment, rest) = name.split_once('-').unwrap_or_default();
     let digits = moment.bytes().filter(u8::is_ascii_digit).count();
-    moment.len() == 16 && digits == 14 && moment.ends_with('Z') && rest.len() > "-quick".len() && rest.ends_with("-quick")
+    moment.len() == 16
+        && digits == 14
+        && moment.ends_with('Z')
+        && rest.len() > "-quick".len()
+        && rest.ends_with("-quick")
 }
 
 fn reports_every_metric(quick: &Quick) -> Result<()> {

@@ -41,9 +41,11 @@ fn full(keep: bool) -> Result<()> {
     arguments.extend(keep.then(|| "--keep".to_owned()));
     let running = plain().throttled(&throttle, home.path(), arguments).start()?;
     let third = SEGMENTS * 3 / 10;
-    run::wait_for(&out, Duration::from_secs(30), |record| {
-        matches!(record, Record::SegmentStart { segment, .. } if *segment == third)
-    })?;
+    run::wait_for(
+        &out,
+        Duration::from_secs(30),
+        |record| matches!(record, Record::SegmentStart { segment, .. } if *segment == third),
+    )?;
     let taken = take_all(&disk.path().join("somebody-else"))?;
     ensure!(taken > 10 * MIB, "only {taken} bytes were left to take");
     running.end()?.with_code(4)?.says(&["somebody else filled the disk"])?;

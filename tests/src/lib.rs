@@ -9,6 +9,7 @@ pub mod loop_fs;
 pub mod profile;
 pub mod rig;
 pub mod run;
+pub mod source;
 pub mod throttle;
 pub mod tool;
 pub mod wait;

@@ -26,9 +26,7 @@ impl Need {
             Need::LoopFs => {
                 let commands = ["losetup", "mkfs.ext4", "mount", "umount"];
                 not_root()
-                    .or_else(|| {
-                        (!Path::new("/dev/loop-control").exists()).then(|| "no /dev/loop-control".to_owned())
-                    })
+                    .or_else(|| (!Path::new("/dev/loop-control").exists()).then(|| "no /dev/loop-control".to_owned()))
                     .or_else(|| commands.into_iter().find_map(|name| Need::Command(name).missing()))
             }
             Need::Throttle => not_root().or_else(|| crate::throttle::missing().map(str::to_owned)),

@@ -7,12 +7,16 @@ mod bins;
 pub mod cliff;
 pub mod fill;
 mod judge;
-pub mod metric;
 mod lasting;
+pub mod latency;
+pub mod metric;
 mod partition;
+pub mod random;
 mod refine;
 mod segments;
 pub mod series;
 #[cfg(test)]
 mod simulated;
+pub mod space;
+pub mod steady;
 pub mod suite;

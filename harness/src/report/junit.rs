@@ -27,7 +27,7 @@ pub struct JunitError(#[from] junit_report::Error);
 /// The XML writer's own; there are none on a string in memory.
 pub fn render(report: &Report) -> Result<String, JunitError> {
     let mut cases: Vec<TestCase> = report.metrics.iter().map(|judged| metric_case(report, judged)).collect();
-    cases.extend(run_case(report, &cases));
+    cases.extend(run_case(report));
     share_time(&mut cases, report.elapsed_s);
     // Not `TestSuite::new`, which reads the clock.
     let suite = TestSuite {
@@ -63,19 +63,20 @@ fn metric_case(report: &Report, judged: &Judged) -> TestCase {
 }
 
 /// The case named `run`: there where no metric says what the whole report says.
-fn run_case(report: &Report, cases: &[TestCase]) -> Option<TestCase> {
-    let (kind, word, message) = if let Some(Failure { kind, message }) = &report.failure {
-        (Outcome::Error, kind.word(), message.as_str())
-    } else if report.verdict == Verdict::Error && !cases.iter().any(TestCase::is_error) {
-        (Outcome::Error, "error", report.headline.as_str())
-    } else if report.verdict == Verdict::Regressed && !cases.iter().any(TestCase::is_failure) {
-        (Outcome::Failure, "regressed", report.headline.as_str())
-    } else if cases.is_empty() {
-        (Outcome::Error, "no-metrics", "the run measured nothing that could be judged")
-    } else {
-        return None;
+fn run_case(report: &Report) -> Option<TestCase> {
+    let said = report.metrics.iter().any(|judged| judged.verdict == report.verdict);
+    let headline = report.headline.as_str();
+    let (outcome, word, message) = match (&report.failure, report.verdict) {
+        (Some(Failure { kind, message }), _) => (Outcome::Error, kind.word(), message.as_str()),
+        (None, Verdict::Error) if !said => (Outcome::Error, "error", headline),
+        (None, Verdict::Regressed) if !said => (Outcome::Failure, "regressed", headline),
+        _ if report.metrics.is_empty() => {
+            (Outcome::Error, "no-metrics", "the run measured nothing that could be judged")
+        }
+        (None, Verdict::Inconclusive) if !said => (Outcome::Skipped, "inconclusive", headline),
+        _ => return None,
     };
-    Some(case("run", &class(report, None), kind, word, &format!("{word}: {message}"), &about(report)))
+    Some(case("run", &class(report, None), outcome, word, &format!("{word}: {message}"), &about(report)))
 }
 
 /// How a case ends.
@@ -243,7 +244,11 @@ mod tests {
     #[test]
     fn what_no_metric_says_is_still_not_green() {
         let mut report = samples::finished();
+        report.metrics.retain(|judged| judged.verdict == Verdict::Held);
+        report.verdict = Verdict::Inconclusive;
+        assert!(text(&report).contains("<skipped type=\"inconclusive\" message=\"inconclusive: regressed: fill.floor"));
         report.metrics.clear();
+        report.verdict = Verdict::Regressed;
         assert!(text(&report).contains("<failure type=\"regressed\""));
         report.verdict = Verdict::NoBaseline;
         assert!(text(&report).contains("<error type=\"no-metrics\""));

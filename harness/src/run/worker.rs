@@ -47,7 +47,12 @@ pub(super) struct Tally {
     pub(super) errors: u64,
     /// Latencies in nanoseconds.
     pub(super) latency: Histogram<u64>,
+    /// Gaps of over 100 ms between completions of this worker that ended in the interval: from, to.
+    pub(super) gaps: Vec<(Nanos, Nanos)>,
 }
+
+/// A longer gap without a completion is a stall.
+const STALL: Nanos = Nanos::from_millis(100);
 
 /// What a worker reports while it works.
 pub(super) enum Report {
@@ -174,9 +179,13 @@ impl<'a> Count<'a> {
     /// Counts a completion; gives it back when it ends the job.
     #[inline]
     fn take(&mut self, completion: &Completion, report: &mut impl FnMut(Report)) -> Option<Completion> {
+        let before = self.now;
         self.now = completion.completed;
         if self.now >= self.border {
             self.turn(report);
+        }
+        if self.now.saturating_sub(before) > STALL {
+            self.tally.gaps.push((before, self.now));
         }
         if matches!(completion.op.kind, OpKind::Write { .. } | OpKind::Read { .. }) {
             self.tally.latency.saturating_record(completion.completed.0.saturating_sub(completion.submitted.0));
@@ -219,7 +228,20 @@ impl<'a> Count<'a> {
 }
 
 impl Tally {
-    fn new(interval: u64) -> Tally {
-        Tally { interval, bytes: 0, ios: 0, errors: 0, latency: histogram() }
+    pub(super) fn new(interval: u64) -> Tally {
+        Tally { interval, bytes: 0, ios: 0, errors: 0, latency: histogram(), gaps: Vec::new() }
     }
+
+    /// Adds another worker's counts.
+    pub(super) fn absorb(&mut self, other: &Tally) {
+        self.bytes += other.bytes;
+        self.ios += other.ios;
+        self.errors += other.errors;
+        add(&mut self.latency, &other.latency);
+    }
+}
+
+/// Adds one histogram to another; all have the bounds of [`histogram`].
+pub(super) fn add(sum: &mut Histogram<u64>, other: &Histogram<u64>) {
+    sum.add(other).expect("all histograms are made by one function, with the same bounds");
 }

@@ -1,0 +1,68 @@
+//! Throughput over space: how the steady rate falls as the drive fills.
+//!
+//! FSEF, the free space erase factor that a reader of the founding measurement named: the least-squares
+//! slope of steady rate over the drive's bytes in use by nobody, with its standard error (ordinary least
+//! squares, n − 2 degrees of freedom). Fails where the relation is no line, which its error shows.
+
+use super::random::LevelFindings;
+
+/// Levels that were steady, at the least.
+const LEAST_LEVELS: usize = 3;
+
+/// The slope over at least three steady levels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fsef {
+    /// MB/s for each extra free GB.
+    pub mb_s_per_gb: f64,
+    /// Standard error of the slope.
+    pub standard_error: f64,
+    /// Levels it rests on.
+    pub levels: usize,
+}
+
+/// The slope, where at least three levels were steady at different free space.
+#[must_use]
+pub fn fsef(levels: &[LevelFindings]) -> Option<Fsef> {
+    let points: Vec<(f64, f64)> =
+        levels.iter().filter_map(|level| Some((level.drive_free?.gb(), level.steady.rate()?.mb_s()))).collect();
+    slope(&points)
+}
+
+fn slope(points: &[(f64, f64)]) -> Option<Fsef> {
+    let n = points.len() as f64;
+    if points.len() < LEAST_LEVELS {
+        return None;
+    }
+    let (mean_x, mean_y) = (points.iter().map(|p| p.0).sum::<f64>() / n, points.iter().map(|p| p.1).sum::<f64>() / n);
+    let squares: f64 = points.iter().map(|p| (p.0 - mean_x) * (p.0 - mean_x)).sum();
+    let products: f64 = points.iter().map(|p| (p.0 - mean_x) * (p.1 - mean_y)).sum();
+    if squares <= 0.0 {
+        return None;
+    }
+    let slope = products / squares;
+    let residual = |p: &(f64, f64)| p.1 - mean_y - slope * (p.0 - mean_x);
+    let error: f64 = points.iter().map(|p| residual(p) * residual(p)).sum();
+    let standard_error = libm::sqrt(error / (n - 2.0) / squares);
+    Some(Fsef { mb_s_per_gb: slope, standard_error, levels: points.len() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slope_and_its_error_are_those_of_least_squares() {
+        let exact = slope(&[(10.0, 112.5), (20.0, 125.0), (40.0, 150.0)]).unwrap();
+        assert!((exact.mb_s_per_gb - 1.25).abs() < 1e-12 && exact.standard_error < 1e-9, "{exact:?}");
+        // By hand: slope 1.5, residuals 0.25, -0.5, 0.25 about the mean: sqrt(0.375 / 1 / 2).
+        let rough = slope(&[(0.0, 1.0), (1.0, 2.0), (2.0, 4.0)]).unwrap();
+        assert!((rough.mb_s_per_gb - 1.5).abs() < 1e-12, "{rough:?}");
+        assert!((rough.standard_error - (1.0_f64 / 12.0).sqrt()).abs() < 1e-12, "{rough:?}");
+    }
+
+    #[test]
+    fn two_levels_or_one_place_are_no_line() {
+        assert_eq!(slope(&[(1.0, 1.0), (2.0, 2.0)]), None);
+        assert_eq!(slope(&[(1.0, 1.0), (1.0, 2.0), (1.0, 3.0)]), None);
+    }
+}
