@@ -21,7 +21,9 @@ fn main() -> ExitCode {
     quiet_deliberate_panics();
     rig::main(vec![
         trial("a panic in a worker: exit 4, reports, no scratch", &[Need::LoopFs], || panics(Place::Write(9))),
-        trial("a panic while a file is opened: exit 4, reports, no scratch", &[Need::LoopFs], || panics(Place::Open(3))),
+        trial("a panic while a file is opened: exit 4, reports, no scratch", &[Need::LoopFs], || {
+            panics(Place::Open(3))
+        }),
         trial("a panic while it reads back: exit 4, reports, no scratch", &[Need::LoopFs], || panics(Place::Read(9))),
         trial("a write error names segment and place: exit 4, reports, no scratch", &[Need::LoopFs], write_error),
         trial("a read error is a finding of the read-back: exit 1, with its place", &[Need::LoopFs], read_error),
