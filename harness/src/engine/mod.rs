@@ -57,6 +57,8 @@ pub enum OpKind {
         /// One past the last segment.
         to: u32,
     },
+    /// Tell the drive which space is unused.
+    Trim,
     /// Make a segment ready for I/O.
     Open {
         /// Which segment.

@@ -77,6 +77,7 @@ impl SyncEngine {
                 self.current = None;
                 self.space.discard(from, to).map(|()| 0)
             }
+            OpKind::Trim => self.space.trim().map(|()| 0),
             OpKind::Open { segment, create } => self.space.open(segment, create).map(|()| 0),
             OpKind::Close { segment } => {
                 self.current = None;

@@ -24,6 +24,8 @@ pub(super) struct Job<'a> {
     pub(super) limit: Limit,
     /// Set from outside to end the run.
     pub(super) stop: &'a AtomicBool,
+    /// The run ends at this moment.
+    pub(super) deadline: Nanos,
     /// Set by any worker that failed.
     pub(super) abort: &'a AtomicBool,
 }
@@ -101,7 +103,8 @@ pub(super) fn work<E: Engine>(
         while ending.is_none()
             && let Some(&slot) = free.last()
         {
-            if job.stop.load(Ordering::Relaxed) || job.abort.load(Ordering::Relaxed) {
+            let stopped = job.stop.load(Ordering::Relaxed) || job.abort.load(Ordering::Relaxed);
+            if stopped || count.now >= job.deadline {
                 ending = Some(Ended::Stopped);
                 break;
             }
