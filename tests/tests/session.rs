@@ -21,7 +21,9 @@ fn main() -> ExitCode {
     quiet_deliberate_panics();
     rig::main(vec![
         trial("a panic in a worker: exit 4, reports, no scratch", &[Need::LoopFs], || panics(Place::Write(9))),
-        trial("a panic while a file is opened: exit 4, reports, no scratch", &[Need::LoopFs], || panics(Place::Open(3))),
+        trial("a panic while a file is opened: exit 4, reports, no scratch", &[Need::LoopFs], || {
+            panics(Place::Open(3))
+        }),
         trial("a panic while it reads back: exit 4, reports, no scratch", &[Need::LoopFs], || panics(Place::Read(9))),
         trial("a write error names segment and place: exit 4, reports, no scratch", &[Need::LoopFs], write_error),
         trial("a read error is a finding of the read-back: exit 1, with its place", &[Need::LoopFs], read_error),
@@ -35,7 +37,7 @@ const DELIBERATE: &str = "a deliberate panic of the test";
 fn quiet_deliberate_panics() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        if panic.payload().downcast_ref::<&str>() != Some(&DELIBERATE) {
+        if panic.payload_as_str() != Some(DELIBERATE) {
             usual(panic);
         }
     }));
