@@ -36,7 +36,7 @@ const DELIBERATE: &str = "a deliberate panic of the test";
 fn quiet_deliberate_panics() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        if panic.payload().downcast_ref::<&str>() != Some(&DELIBERATE) {
+        if panic.payload_as_str() != Some(DELIBERATE) {
             usual(panic);
         }
     }));

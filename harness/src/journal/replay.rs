@@ -10,6 +10,9 @@ use crate::plan::phase::Work;
 use crate::sample::Sample;
 use crate::units::{Bytes, Nanos};
 
+/// Missing segments that are named at the most; a damaged journal may claim that there are billions.
+const MOST_MISSING: usize = 10;
+
 /// A run as its journal tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replay {
@@ -173,6 +176,7 @@ impl Replay {
         let size = planned.layout.segment_bytes;
         (0..planned.layout.segments)
             .filter(|segment| phase.finished.get(segment).is_none_or(|(_, bytes)| *bytes != size))
+            .take(MOST_MISSING)
             .map(|segment| format!("{} segment {segment} is not there once with {} bytes", phase.id, size.0))
             .collect()
     }
