@@ -10,7 +10,7 @@ mod measure;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use crate::engine::sync::SyncFactory;
+use crate::engine::real::RealFactory;
 use crate::engine::{Clock, EngineFactory};
 use crate::journal::file::{self, JournalError, Writer};
 use crate::journal::record::{Header, Outcome as Ending, Record};
@@ -166,7 +166,7 @@ pub enum PreviewError {
 /// # Errors
 /// The request is unusable; everything that happens to a usable one is an [`Outcome`].
 pub fn run(request: &Request, observer: &mut dyn Observer, stop: &AtomicBool) -> Result<Outcome, RequestError> {
-    run_with(request, observer, stop, |opened, clock| SyncFactory::new(opened.scratch.clone(), clock))
+    run_with(request, observer, stop, |opened, clock| RealFactory::new(opened.scratch.clone(), clock))
 }
 
 /// [`run`], on engines of the caller's choice.
@@ -206,7 +206,7 @@ pub fn run_with<F: EngineFactory>(
     };
     let clock = Clock::starting_at(Nanos(0));
     let factory = engines(&opened, clock);
-    let header = measure::header(request, &run_folder, &armed, plan, factory.name());
+    let header = measure::header(request, &run_folder, &armed, plan, &factory);
     let measurement = measure::Measurement { header, opened, folder: &run_folder, keep: request.keep, stop };
     measurement.new_run(observer, &factory, clock)
 }
@@ -216,7 +216,9 @@ pub fn run_with<F: EngineFactory>(
 /// # Errors
 /// The run cannot be read or is finished.
 pub fn resume(run: &Path, keep: bool, observer: &mut dyn Observer, stop: &AtomicBool) -> Result<Outcome, RequestError> {
-    resume_with(run, keep, observer, stop, |opened, clock| SyncFactory::new(opened.scratch.clone(), clock))
+    resume_with(run, keep, observer, stop, |header, opened, clock| {
+        RealFactory::named(&header.engine, opened.scratch.clone(), clock)
+    })
 }
 
 /// [`resume`], on engines of the caller's choice.
@@ -228,7 +230,7 @@ pub fn resume_with<F: EngineFactory>(
     keep: bool,
     observer: &mut dyn Observer,
     stop: &AtomicBool,
-    engines: impl FnOnce(&Opened, Clock) -> F,
+    engines: impl FnOnce(&Header, &Opened, Clock) -> F,
 ) -> Result<Outcome, RequestError> {
     let run_folder = RunFolder::open(run)?;
     let so_far = file::read(run_folder.path())?;
@@ -248,13 +250,27 @@ pub fn resume_with<F: EngineFactory>(
         }
     };
     let clock = Clock::starting_at(so_far.last_ns);
-    let factory = engines(&opened, clock);
-    if let Err(why) = crate::run::check_finished(&so_far, &factory) {
+    let factory = engines(&header, &opened, clock);
+    if let Err(why) = same_engine(&header, &factory).and_then(|()| crate::run::check_finished(&so_far, &factory)) {
         let report = compose::refused_resume(&so_far, &why);
         return Ok(Outcome { report, folder: run_folder.path().to_owned() });
     }
     let measurement = measure::Measurement { header, opened, folder: &run_folder, keep, stop };
     measurement.resumed(so_far, observer, &factory, clock)
+}
+
+/// Figures of two engines are not one run's.
+fn same_engine(header: &Header, factory: &impl EngineFactory) -> Result<(), String> {
+    if factory.name() == header.engine {
+        return Ok(());
+    }
+    let why = factory.note().map(|note| format!(" ({note})")).unwrap_or_default();
+    Err(format!(
+        "the run began with the engine {} and would go on with {}{why}: make {} available again, or start a new run",
+        header.engine,
+        factory.name(),
+        header.engine
+    ))
 }
 
 /// Removes what a run that was cut left on its target; gives the bytes freed.
