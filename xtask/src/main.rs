@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some("bench") {
-        return bench::bench().map_or_else(
+        return bench::bench(std::env::args().nth(2).as_deref()).map_or_else(
             |e| {
                 #[expect(clippy::print_stderr, reason = "chore")]
                 {

@@ -8,7 +8,7 @@ use std::thread;
 use rustix::io::Errno;
 
 use super::content::{Content, Pattern};
-use super::real::{IO_URING, RealFactory};
+use super::real::{Concurrency, IO_URING, RealFactory};
 use super::{Batch, Clock, Completion, Engine, EngineError, EngineFactory, Op, OpKind, Setup};
 use crate::sample::Fault;
 use crate::target::space::Scratch;
@@ -37,13 +37,18 @@ fn setup(queue_depth: u32, workers: u32, pattern: Pattern) -> Setup {
     }
 }
 
+/// With io_uring, where there is one.
+fn best(scratch: Arc<Scratch>, clock: Clock) -> RealFactory {
+    RealFactory::new(scratch, clock, Concurrency { workers: 2, queue_depth: 8 })
+}
+
 /// Checks a claim for each engine that this machine has, on files of its own.
 fn check(queue_depth: u32, claim: impl Fn(&mut [<RealFactory as EngineFactory>::Engine])) {
     check_pattern(queue_depth, Pattern::Incompressible, claim);
 }
 
 fn check_pattern(queue_depth: u32, pattern: Pattern, claim: impl Fn(&mut [<RealFactory as EngineFactory>::Engine])) {
-    for make in [RealFactory::pwrite, RealFactory::new] {
+    for make in [RealFactory::pwrite, best] {
         let (_folder, scratch) = scratch();
         let factory = make(scratch, Clock::starting_at(Nanos(0)));
         let mut engines = factory.engines(&setup(queue_depth, 2, pattern)).unwrap();
@@ -279,7 +284,7 @@ fn engines_work_side_by_side_and_from_other_threads() {
 
 #[test]
 fn an_engine_that_is_dropped_waits_for_what_is_in_flight() {
-    for make in [RealFactory::pwrite, RealFactory::new] {
+    for make in [RealFactory::pwrite, best] {
         let (_folder, scratch) = scratch();
         let factory = make(scratch, Clock::starting_at(Nanos(0)));
         let setup = setup(8, 1, Pattern::Incompressible);
@@ -310,7 +315,7 @@ fn a_queue_is_kept_by_rings_or_threads_and_never_by_fewer() {
     let plain = RealFactory::pwrite(scratch.clone(), clock);
     assert_eq!(in_flight(&plain, 8, 2).unwrap(), (16, 16));
     assert!(matches!(in_flight(&plain, 1024, 2), Err(EngineError::Threads { .. })));
-    let best = RealFactory::new(scratch, clock);
+    let best = best(scratch, clock);
     match (best.name(), best.note()) {
         (IO_URING, None) => {
             assert_eq!(in_flight(&best, 8, 2).unwrap(), (2, 16));

@@ -16,6 +16,15 @@ pub const IO_URING: &str = "io_uring";
 /// Name of the plain engine.
 pub const PWRITE: &str = "pwrite";
 
+/// The most that a run has in flight at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Concurrency {
+    /// Workers.
+    pub workers: u32,
+    /// Requests in flight a worker.
+    pub queue_depth: u32,
+}
+
 /// Makes engines on the files of a scratch folder.
 ///
 /// With io_uring, phases of one request at a time go through `pwrite` all the same: a ring has nothing to queue
@@ -31,14 +40,18 @@ pub struct RealFactory {
 }
 
 impl RealFactory {
-    /// The best engine that this process may use.
+    /// The best engine that this process may use for as much as `most` in flight.
     #[must_use]
-    pub fn new(scratch: Arc<Scratch>, clock: Clock) -> RealFactory {
-        let unusable = uring::usable().err().map(in_words);
-        let note = unusable.map(|why| {
+    pub fn new(scratch: Arc<Scratch>, clock: Clock, most: Concurrency) -> RealFactory {
+        let plain = RealFactory::pwrite(scratch, clock);
+        if most.queue_depth == 1 {
+            return plain;
+        }
+        let note = uring::usable(most.workers, most.queue_depth).err().map(|why| {
+            let why = in_words(why);
             format!("io_uring cannot be used here ({why}): pwrite workers at the same queue depth × workers instead")
         });
-        RealFactory { rings: note.is_none(), note, ..RealFactory::pwrite(scratch, clock) }
+        RealFactory { rings: note.is_none(), note, ..plain }
     }
 
     /// `pwrite` workers, whatever else there is.
@@ -49,8 +62,8 @@ impl RealFactory {
 
     /// The engine with which a run began, for a run that goes on; where that cannot be had, the name says so.
     #[must_use]
-    pub fn named(engine: &str, scratch: Arc<Scratch>, clock: Clock) -> RealFactory {
-        if engine == PWRITE { RealFactory::pwrite(scratch, clock) } else { RealFactory::new(scratch, clock) }
+    pub fn named(engine: &str, scratch: Arc<Scratch>, clock: Clock, most: Concurrency) -> RealFactory {
+        if engine == PWRITE { RealFactory::pwrite(scratch, clock) } else { RealFactory::new(scratch, clock, most) }
     }
 }
 
@@ -92,6 +105,9 @@ fn in_words(why: Unusable) -> String {
             "it is forbidden: a container's seccomp profile or another security policy".to_owned()
         }
         (Unusable::Refused(Errno::NOSYS), _) => "this kernel has none, or a seccomp profile hides it".to_owned(),
+        (Unusable::Refused(Errno::NOMEM), _) => {
+            "its rings need more locked memory than this user may have: see ulimit -l".to_owned()
+        }
         (Unusable::Refused(errno), _) => format!("setting it up failed: {}", std::io::Error::from(errno)),
     }
 }

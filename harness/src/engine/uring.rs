@@ -346,7 +346,10 @@ impl Drop for UringEngine {
         while self.in_flight > 0 && self.clock.now() < give_up && self.wait(give_up, &mut batch).is_ok() {
             batch.completions.clear();
         }
-        if self.in_flight > 0 {
+        if self.in_flight == 0 {
+            // The kernel would take its time to unlock the memory, and the next phase's buffers need it.
+            let _ = self.ring.submitter().unregister_buffers();
+        } else {
             // The kernel may still write to the buffers: better lost than handed to somebody else.
             std::mem::forget(std::mem::take(&mut self.slots));
         }

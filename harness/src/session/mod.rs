@@ -10,7 +10,7 @@ mod measure;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use crate::engine::real::RealFactory;
+use crate::engine::real::{Concurrency, RealFactory};
 use crate::engine::{Clock, EngineFactory};
 use crate::journal::file::{self, JournalError, Writer};
 use crate::journal::record::{Header, Outcome as Ending, Record};
@@ -166,7 +166,9 @@ pub enum PreviewError {
 /// # Errors
 /// The request is unusable; everything that happens to a usable one is an [`Outcome`].
 pub fn run(request: &Request, observer: &mut dyn Observer, stop: &AtomicBool) -> Result<Outcome, RequestError> {
-    run_with(request, observer, stop, |opened, clock| RealFactory::new(opened.scratch.clone(), clock))
+    run_with(request, observer, stop, |plan, opened, clock| {
+        RealFactory::new(opened.scratch.clone(), clock, concurrency(plan))
+    })
 }
 
 /// [`run`], on engines of the caller's choice.
@@ -177,7 +179,7 @@ pub fn run_with<F: EngineFactory>(
     request: &Request,
     observer: &mut dyn Observer,
     stop: &AtomicBool,
-    engines: impl FnOnce(&Opened, Clock) -> F,
+    engines: impl FnOnce(&Plan, &Opened, Clock) -> F,
 ) -> Result<Outcome, RequestError> {
     folder::check_out(&request.out)?;
     let request = &request.resolved();
@@ -205,7 +207,7 @@ pub fn run_with<F: EngineFactory>(
         Err(why) => return Ok(refused(&why, Some(&facts))?),
     };
     let clock = Clock::starting_at(Nanos(0));
-    let factory = engines(&opened, clock);
+    let factory = engines(&plan, &opened, clock);
     let header = measure::header(request, &run_folder, &armed, plan, &factory);
     let measurement = measure::Measurement { header, opened, folder: &run_folder, keep: request.keep, stop };
     measurement.new_run(observer, &factory, clock)
@@ -217,7 +219,7 @@ pub fn run_with<F: EngineFactory>(
 /// The run cannot be read or is finished.
 pub fn resume(run: &Path, keep: bool, observer: &mut dyn Observer, stop: &AtomicBool) -> Result<Outcome, RequestError> {
     resume_with(run, keep, observer, stop, |header, opened, clock| {
-        RealFactory::named(&header.engine, opened.scratch.clone(), clock)
+        RealFactory::named(&header.engine, opened.scratch.clone(), clock, concurrency(&header.plan))
     })
 }
 
@@ -257,6 +259,15 @@ pub fn resume_with<F: EngineFactory>(
     }
     let measurement = measure::Measurement { header, opened, folder: &run_folder, keep, stop };
     measurement.resumed(so_far, observer, &factory, clock)
+}
+
+/// The most that any phase has in flight.
+fn concurrency(plan: &Plan) -> Concurrency {
+    let phases = plan.phases.iter();
+    let all = phases.map(|phase| Concurrency { workers: phase.io.workers, queue_depth: phase.io.queue_depth });
+    // Of phases that have no queue none needs a ring.
+    let most = all.max_by_key(|most| (most.queue_depth > 1, u64::from(most.workers) * u64::from(most.queue_depth)));
+    most.unwrap_or(Concurrency { workers: 1, queue_depth: 1 })
 }
 
 /// Figures of two engines are not one run's.

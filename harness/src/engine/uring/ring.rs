@@ -1,5 +1,8 @@
 //! Setting a ring up and entering the kernel through it: what differs between kernels, and nothing of requests.
 
+use std::thread;
+use std::time::Duration;
+
 use io_uring::{IoUring, types};
 use rustix::io::Errno;
 
@@ -14,21 +17,38 @@ pub enum Unusable {
     TooOld,
 }
 
-/// Whether this process may use io_uring: sets a ring up and enters the kernel through it.
+/// Whether this process may use `rings` rings of `entries` entries at a time: sets them up and enters the kernel.
 ///
 /// # Errors
 /// Why not.
-pub fn usable() -> Result<(), Unusable> {
-    let ring = new(1).map_err(Unusable::Refused)?;
-    if !ring.params().is_feature_ext_arg() {
-        return Err(Unusable::TooOld);
+pub fn usable(rings: u32, entries: u32) -> Result<(), Unusable> {
+    let rings: Vec<IoUring> =
+        (0..rings).map(|_| set_up(entries)).collect::<Result<_, _>>().map_err(Unusable::Refused)?;
+    for ring in &rings {
+        if !ring.params().is_feature_ext_arg() {
+            return Err(Unusable::TooOld);
+        }
+        enter(ring, Nanos(0)).map_err(Unusable::Refused)?;
     }
-    enter(&ring, Nanos(0)).map_err(Unusable::Refused)
+    Ok(())
+}
+
+/// A ring; waits a little for memory that rings which are gone give back late: what an ordinary user may lock
+/// (`RLIMIT_MEMLOCK`) is little, and the kernel takes rings apart in the background.
+pub(super) fn new(entries: u32) -> Result<IoUring, Errno> {
+    const STEPS: u32 = 50;
+    for _ in 0..STEPS {
+        match set_up(entries) {
+            Err(Errno::NOMEM) => thread::sleep(Duration::from_millis(20)),
+            other => return other,
+        }
+    }
+    set_up(entries)
 }
 
 /// A ring in which completions wait until its thread enters the kernel, which it does anyway
 /// (`IORING_SETUP_COOP_TASKRUN` in io_uring_setup(2)); before Linux 5.19 the kernel interrupts the thread instead.
-pub(super) fn new(entries: u32) -> Result<IoUring, Errno> {
+fn set_up(entries: u32) -> Result<IoUring, Errno> {
     match IoUring::builder().setup_coop_taskrun().build(entries).map_err(errno) {
         Err(Errno::INVAL) => IoUring::new(entries).map_err(errno),
         other => other,
