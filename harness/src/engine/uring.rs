@@ -8,17 +8,19 @@
 
 mod files;
 mod ring;
+mod slot;
 
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use io_uring::{IoUring, opcode, types};
+use io_uring::IoUring;
 use rustix::io::Errno;
 
 pub use ring::{Unusable, usable};
 
 use self::files::{Files, Handle};
+use self::slot::{Request, Slot};
 use super::buffers::AlignedBuffer;
 use super::content::Blocks;
 use super::{BadBlock, Batch, Clock, Completion, Engine, EngineError, MOST_BAD_BLOCKS, Op, OpKind, Setup};
@@ -46,29 +48,6 @@ pub struct UringEngine {
     done: Vec<Completion>,
     /// What the completion queue held: slot and result.
     ended: Vec<(u32, i32)>,
-}
-
-/// A buffer and the request that has it.
-struct Slot {
-    buffer: AlignedBuffer,
-    /// The part of the body pool that the buffer begins with.
-    first_body: usize,
-    /// Holds bodies, not what a read brought.
-    prepared: bool,
-    request: Option<Request>,
-}
-
-/// A request in flight.
-#[derive(Clone, Copy)]
-struct Request {
-    op: Op,
-    file: Handle,
-    /// Place in the file.
-    at: u64,
-    len: u32,
-    /// Bytes that earlier, short transfers moved.
-    moved: u32,
-    submitted: Nanos,
 }
 
 impl UringEngine {
@@ -154,20 +133,9 @@ impl UringEngine {
     #[inline]
     fn queue(&mut self, number: u32) {
         let Some(Slot { buffer, request: Some(request), .. }) = self.slots.get_mut(number as usize) else { return };
-        let Request { op, file, at, len, moved, .. } = *request;
-        let start = buffer[moved as usize..len as usize].as_mut_ptr();
-        let (fd, at, len) = (types::Fd(file.number), at + u64::from(moved), len - moved);
-        let index = u16::try_from(number).unwrap_or(u16::MAX);
-        let entry = match (op.kind, self.fixed_buffers) {
-            (OpKind::Write { .. }, true) => opcode::WriteFixed::new(fd, start, len, index).offset(at).build(),
-            (OpKind::Write { .. }, false) => opcode::Write::new(fd, start, len).offset(at).build(),
-            (OpKind::Read { .. }, true) => opcode::ReadFixed::new(fd, start, len, index).offset(at).build(),
-            (OpKind::Read { .. }, false) => opcode::Read::new(fd, start, len).offset(at).build(),
-            _ => opcode::Fsync::new(fd).flags(types::FsyncFlags::DATASYNC).build(),
-        };
-        let entry = entry.flags(file.flags).user_data(u64::from(number));
-        // SAFETY: the buffer has `len` bytes from `start` on, which the slice proved, and stays where it is; until
-        // the request has completed it is neither touched (`slot.request` keeps `begin` off it) nor freed (`drop`).
+        let entry = request.entry(buffer, number, self.fixed_buffers);
+        // SAFETY: `entry` names bytes within the buffer, which stays where it is; until the request has completed,
+        // they are neither touched (`slot.request` keeps `begin` off them) nor freed (`drop`).
         // The file is open when the kernel takes the entry: `hand_over` comes before any change of `files`.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         assert!(pushed.is_ok(), "the ring has an entry a slot");
@@ -248,19 +216,9 @@ impl UringEngine {
     fn end(&mut self, number: u32, result: i32, completed: Nanos, batch: &mut Batch) {
         let Some(slot) = self.slots.get_mut(number as usize) else { return };
         let Some(request) = &mut slot.request else { return };
-        let (op, submitted, left) = (request.op, request.submitted, request.len - request.moved);
-        let result = match u32::try_from(result) {
-            // A short transfer is no error yet: the next one says why.
-            Ok(moved) if moved > 0 && moved < left => {
-                request.moved += moved;
-                return self.queue(number);
-            }
-            Ok(0) if left > 0 => Err(if matches!(op.kind, OpKind::Read { .. }) { Errno::NODATA } else { Errno::NOSPC }),
-            Ok(_) => Ok(request.len),
-            Err(_) if -result == Errno::INTR.raw_os_error() => return self.queue(number),
-            Err(_) => Err(Errno::from_raw_os_error(-result)),
-        };
-        let buffer = &mut slot.buffer[..request.len as usize];
+        let Some(result) = request.proceed(result) else { return self.queue(number) };
+        let Request { op, len, submitted, .. } = *request;
+        let buffer = &mut slot.buffer[..len as usize];
         let mut bad_blocks = 0;
         match op.kind {
             OpKind::Write { offset, .. } => self.blocks.unstamp(buffer, offset),
