@@ -48,6 +48,8 @@ pub(super) fn new(entries: u32) -> Result<IoUring, Errno> {
 
 /// A ring in which completions wait until its thread enters the kernel, which it does anyway
 /// (`IORING_SETUP_COOP_TASKRUN` in io_uring_setup(2)); before Linux 5.19 the kernel interrupts the thread instead.
+/// Not `IORING_SETUP_DEFER_TASKRUN`: it ties a ring to the thread that first uses it, and each job has threads of
+/// its own, so that rings would be made while the clock runs; measured at a depth of 32 it saved no time.
 fn set_up(entries: u32) -> Result<IoUring, Errno> {
     match IoUring::builder().setup_coop_taskrun().build(entries).map_err(errno) {
         Err(Errno::INVAL) => IoUring::new(entries).map_err(errno),
