@@ -148,7 +148,7 @@ impl Observer for Watcher {
 fn measured(disk: &LoopFs, out: &Path, place: Place, deed: Deed, mut watcher: Watcher) -> Result<Outcome> {
     let request = Request::new(disk.path(), Profile::parse(&profile::fill(SUITE))?, out.to_owned());
     let stop = AtomicBool::new(false);
-    let outcome = session::run_with(&request, &mut watcher, &stop, |opened, clock| {
+    let outcome = session::run_with(&request, &mut watcher, &stop, |_, opened, clock| {
         let inner = SyncFactory::new(opened.scratch.clone(), clock);
         Bad { inner, place, deed, counts: Arc::default() }
     });

@@ -115,6 +115,9 @@ pub struct Header {
     pub seed: u64,
     /// Name of the engine.
     pub engine: String,
+    /// What a reader of the figures must know of the choice of engine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine_note: Option<String>,
     /// Name of the machine: for people only, since it may change at every boot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,

@@ -152,7 +152,15 @@ impl<F: EngineFactory> Run<'_, F> {
             if phase.work != Work::Verify {
                 self.perform(engines, OpKind::Flush { segment: Some(file) }, Some(file), "flushing a file")?;
             }
-            self.perform(engines, OpKind::Close { segment: file }, Some(file), "closing a file")?;
+            self.close(engines, file)?;
+        }
+        Ok(())
+    }
+
+    /// Every engine lets go of a file, so that removing it gives its space back.
+    fn close(&mut self, engines: &mut [F::Engine], segment: u32) -> Result<(), Stopped> {
+        for one in engines.chunks_exact_mut(1) {
+            self.perform(one, OpKind::Close { segment }, Some(segment), "closing a file")?;
         }
         Ok(())
     }
@@ -286,8 +294,11 @@ impl<F: EngineFactory> Run<'_, F> {
 
 /// Gives back a segment that was cut: a resumed run writes it anew, and a full disk has room for reports again.
 fn free_cut<E: Engine>(engines: &mut [E], segment: u32) {
+    // The run has ended for a reason that is said already; the scratch folder goes as a whole.
+    for engine in &mut *engines {
+        let _ = perform(engine, OpKind::Close { segment });
+    }
     if let Some(engine) = engines.first_mut() {
-        // The run has ended for a reason that is said already; the scratch folder goes as a whole.
         let _ = perform(engine, OpKind::Discard { from: segment, to: segment + 1 });
     }
 }

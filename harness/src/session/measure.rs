@@ -31,17 +31,24 @@ pub(super) struct Measurement<'a> {
 }
 
 /// The header of a new run.
-pub(super) fn header(request: &Request, folder: &RunFolder, armed: &Armed, plan: Plan, engine: &str) -> Header {
+pub(super) fn header(
+    request: &Request,
+    folder: &RunFolder,
+    armed: &Armed,
+    plan: Plan,
+    factory: &impl EngineFactory,
+) -> Header {
     let facts = armed.facts().clone();
     let mut environment = target::environment(&facts);
-    environment.note("engine", Some(engine));
+    environment.note("engine", Some(factory.name()));
     Header {
         run: folder.id().to_owned(),
         started: folder.started().to_owned(),
         profile: request.profile.to_toml(),
         fingerprint: request.profile.fingerprint(),
         seed: seed(folder.id()),
-        engine: engine.to_owned(),
+        engine: factory.name().to_owned(),
+        engine_note: factory.note().map(str::to_owned),
         host: sysinfo::System::host_name().ok(),
         plan,
         journal_on_target: Facts::read(folder.path()).is_ok_and(|out| same_drive(&out, &facts)),

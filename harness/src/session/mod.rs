@@ -11,7 +11,7 @@ mod measure;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use crate::engine::sync::SyncFactory;
+use crate::engine::real::{Concurrency, RealFactory};
 use crate::engine::{Clock, EngineFactory};
 use crate::journal::file::{self, JournalError, Writer};
 use crate::journal::record::{CommandRecord, Header, Outcome as Ending, Record};
@@ -210,7 +210,9 @@ pub enum PreviewError {
 /// # Errors
 /// The request is unusable; everything that happens to a usable one is an [`Outcome`].
 pub fn run(request: &Request, observer: &mut dyn Observer, stop: &AtomicBool) -> Result<Outcome, RequestError> {
-    run_with(request, observer, stop, |opened, clock| SyncFactory::new(opened.scratch.clone(), clock))
+    run_with(request, observer, stop, |plan, opened, clock| {
+        RealFactory::new(opened.scratch.clone(), clock, concurrency(plan))
+    })
 }
 
 /// [`run`], on engines of the caller's choice.
@@ -221,7 +223,7 @@ pub fn run_with<F: EngineFactory>(
     request: &Request,
     observer: &mut dyn Observer,
     stop: &AtomicBool,
-    engines: impl FnOnce(&Opened, Clock) -> F,
+    engines: impl FnOnce(&Plan, &Opened, Clock) -> F,
 ) -> Result<Outcome, RequestError> {
     folder::check_out(&request.out)?;
     let request = &request.resolved();
@@ -259,8 +261,8 @@ pub fn run_with<F: EngineFactory>(
         Err(why) => return Ok(refused(&why, Some(&facts))?),
     };
     let clock = Clock::starting_at(Nanos(0));
-    let factory = engines(&opened, clock);
-    let mut header = measure::header(request, &run_folder, &armed, plan, factory.name());
+    let factory = engines(&plan, &opened, clock);
+    let mut header = measure::header(request, &run_folder, &armed, plan, &factory);
     header.before_run = before_run;
     let after = After { keep: request.keep, purge: request.purge_after };
     let deadline = request.max_time.map(|time| clock.now().saturating_add(time));
@@ -278,7 +280,9 @@ pub fn resume(
     observer: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Outcome, RequestError> {
-    resume_with(run, limits, observer, stop, |opened, clock| SyncFactory::new(opened.scratch.clone(), clock))
+    resume_with(run, limits, observer, stop, |header, opened, clock| {
+        RealFactory::named(&header.engine, opened.scratch.clone(), clock, concurrency(&header.plan))
+    })
 }
 
 /// [`resume`], on engines of the caller's choice.
@@ -290,7 +294,7 @@ pub fn resume_with<F: EngineFactory>(
     limits: Limits,
     observer: &mut dyn Observer,
     stop: &AtomicBool,
-    engines: impl FnOnce(&Opened, Clock) -> F,
+    engines: impl FnOnce(&Header, &Opened, Clock) -> F,
 ) -> Result<Outcome, RequestError> {
     let run_folder = RunFolder::open(run)?;
     let so_far = file::read(run_folder.path())?;
@@ -310,8 +314,8 @@ pub fn resume_with<F: EngineFactory>(
         }
     };
     let clock = Clock::starting_at(so_far.last_ns);
-    let factory = engines(&opened, clock);
-    if let Err(why) = crate::run::check_finished(&so_far, &factory) {
+    let factory = engines(&header, &opened, clock);
+    if let Err(why) = same_engine(&header, &factory).and_then(|()| crate::run::check_finished(&so_far, &factory)) {
         let report = compose::refused_resume(&so_far, &why);
         return Ok(Outcome { report, folder: run_folder.path().to_owned() });
     }
@@ -319,6 +323,29 @@ pub fn resume_with<F: EngineFactory>(
     let after = limits.after;
     let measurement = measure::Measurement { header, opened, folder: &run_folder, after, deadline, stop };
     measurement.resumed(so_far, observer, &factory, clock)
+}
+
+/// The most that any phase has in flight.
+fn concurrency(plan: &Plan) -> Concurrency {
+    let phases = plan.phases.iter();
+    let all = phases.map(|phase| Concurrency { workers: phase.io.workers, queue_depth: phase.io.queue_depth });
+    // Of phases that have no queue none needs a ring.
+    let most = all.max_by_key(|most| (most.queue_depth > 1, u64::from(most.workers) * u64::from(most.queue_depth)));
+    most.unwrap_or(Concurrency { workers: 1, queue_depth: 1 })
+}
+
+/// Figures of two engines are not one run's.
+fn same_engine(header: &Header, factory: &impl EngineFactory) -> Result<(), String> {
+    if factory.name() == header.engine {
+        return Ok(());
+    }
+    let why = factory.note().map(|note| format!(" ({note})")).unwrap_or_default();
+    Err(format!(
+        "the run began with the engine {} and would go on with {}{why}: make {} available again, or start a new run",
+        header.engine,
+        factory.name(),
+        header.engine
+    ))
 }
 
 /// Removes what a run that was cut left on its target; gives the bytes freed.
