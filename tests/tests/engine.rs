@@ -39,8 +39,11 @@ fn pwrite() -> Result<World<SyncFactory>> {
     Ok(World { factory: SyncFactory::new(scratch, Clock::starting_at(Nanos(0))), _folder: folder })
 }
 
+/// What must hold of an engine, shown on engines of a factory.
+type Claim<F> = fn(&F) -> Result<()>;
+
 fn contract<F: EngineFactory + 'static>(name: &str, world: fn() -> Result<World<F>>) -> Vec<Trial> {
-    let claims: [(&str, fn(&F) -> Result<()>); 12] = [
+    let claims: [(&str, Claim<F>); 12] = [
         ("engines keep workers times depth in flight", keeps_the_depth),
         ("each request completes once, in order of time", completes_once),
         ("with nothing in flight, reap waits until its deadline", waits_when_idle),
