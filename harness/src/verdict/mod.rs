@@ -2,7 +2,11 @@
 //!
 //! Pure: knows no drive, no file and no report.
 
+pub mod baseline;
+mod baseline_check;
 pub mod judge;
+#[cfg(test)]
+mod sample;
 
 use serde::Serialize;
 

@@ -1,0 +1,48 @@
+//! Baselines and metrics that the tests of this folder share. Only for tests.
+
+use super::baseline::{Acceptance, Accepted, Baseline, Direction, Golden, Key, Provenance, SCHEMA};
+use crate::analysis::metric::{Metric, Value};
+
+/// A baseline of metrics with their figures, one a run.
+pub(super) fn baseline(metrics: &[(&str, &[f64])]) -> Baseline {
+    let runs = metrics.iter().map(|(_, values)| values.len()).max().unwrap_or(1);
+    let each = |text: &str| vec![text.to_owned(); runs];
+    let numbered = |text: &str, end: &str| (1..=runs).map(|run| format!("{text}{run}{end}")).collect::<Vec<_>>();
+    let when = "2026-01-03T00:00:00Z".to_owned();
+    let accepted = |id: &str, values: &[f64]| {
+        let metric = Metric::new(id, Value::Number(0.0));
+        let (direction, unit) = (Direction::of(metric.kind), metric.unit.to_owned());
+        let values = values.to_vec();
+        Accepted { direction, kind: metric.kind, unit, tolerance: None, more_than: None, absent: None, values }
+    };
+    let golden = |values: &[f64]| Golden { when: when.clone(), more_than: None, values: values.to_vec() };
+    Baseline {
+        schema: SCHEMA,
+        fingerprint: "0ca223322f164a4e".to_owned(),
+        key: Key {
+            drive: "ACME TURBO960".to_owned(),
+            capacity_bytes: 960_197_124_096,
+            target_kind: "folder".to_owned(),
+            profile: "acceptance".to_owned(),
+        },
+        environment: [("kernel", "6.1.0"), ("drive.firmware", "FW01"), ("engine", "sync")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into(),
+        metric: metrics.iter().map(|(id, values)| ((*id).to_owned(), accepted(id, values))).collect(),
+        golden: metrics.iter().map(|(id, values)| ((*id).to_owned(), golden(values))).collect(),
+        provenance: Provenance {
+            run: numbered("run-", ""),
+            unit: each("5f1d7a84db00"),
+            firmware: each("FW01"),
+            kernel: each("6.1.0"),
+            driver: each("nvme"),
+            date: numbered("2026-01-0", "T00:00:00Z"),
+        },
+        accepted: vec![Acceptance {
+            when: when.clone(),
+            who: "somebody".to_owned(),
+            why: "first state".to_owned(),
+            runs: numbered("run-", ""),
+        }],
+    }
+}
