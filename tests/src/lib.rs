@@ -1,1 +1,15 @@
-//! The rigs that the integration tests run on.
+//! The rigs that the integration tests run on: real filesystems, throttles, and the program itself.
+//!
+//! Everything that a rig makes lies in folders and devices of its own and is removed when it is dropped,
+//! after a panic too. Knows nothing of what the tests claim.
+
+pub mod dice;
+pub mod folder;
+pub mod loop_fs;
+pub mod profile;
+pub mod rig;
+pub mod run;
+pub mod source;
+pub mod throttle;
+pub mod tool;
+pub mod wait;

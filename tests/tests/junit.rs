@@ -123,6 +123,8 @@ fn report(text: &str, verdict: Verdict, failure: Option<FailureKind>) -> Report 
             bad_blocks: vec![own()],
             ..FillReport::default()
         }),
+        random_write: Vec::new(),
+        fsef: None,
         environment: [(own(), own())].into(),
         plan: None,
         notes: vec![own()],

@@ -1,21 +1,74 @@
 //! `cargo xtask`: `storage-check` is the product, the rest are this project's chores.
+//!
+//! Owns the list of chores, each in a file of its own; knows nothing of what they do.
 
 mod bench;
+mod ci;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-fn main() -> ExitCode {
-    if std::env::args().nth(1).as_deref() == Some("bench") {
-        return bench::bench().map_or_else(
-            |e| {
-                #[expect(clippy::print_stderr, reason = "chore")]
-                {
-                    eprintln!("{e:#}");
-                }
-                ExitCode::FAILURE
-            },
-            |()| ExitCode::SUCCESS,
-        );
+use clap::Parser;
+
+/// The tasks of this workspace.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", disable_help_subcommand = true)]
+enum Chore {
+    /// Measure a drive and judge it: the product, with a help of its own (storage-check --help)
+    #[command(disable_help_flag = true)]
+    StorageCheck {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Check everything that must hold before a change lands
+    Ci(ci::Arguments),
+    /// Compare our engines with fio on this machine, in alternating pairs
+    Bench,
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    match Chore::parse() {
+        Chore::StorageCheck { arguments } => Ok(storage_check::main(named("storage-check", arguments))),
+        Chore::Ci(arguments) => ci::run(&arguments),
+        Chore::Bench => bench::bench().map(|()| ExitCode::SUCCESS),
     }
-    storage_check::main(std::env::args_os().skip(1))
+}
+
+/// An argument list that begins with the program's name.
+fn named(program: &str, arguments: Vec<OsString>) -> impl Iterator<Item = OsString> {
+    std::iter::once(program.into()).chain(arguments)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    /// What the product is given when this is typed after `cargo xtask`.
+    fn check(typed: &str, expect: &[&str]) {
+        let words = typed.split_whitespace().map(OsString::from).collect::<Vec<_>>();
+        let Ok(Chore::StorageCheck { arguments }) = Chore::try_parse_from(named("cargo xtask", words)) else {
+            panic!("{typed} is not storage-check");
+        };
+        assert_eq!(arguments, expect, "{typed}");
+    }
+
+    #[test]
+    fn the_words_are_consistent() {
+        Chore::command().debug_assert();
+    }
+
+    #[test]
+    fn the_product_gets_every_argument_as_typed() {
+        check("storage-check", &[]);
+        check("storage-check --help", &["--help"]);
+        check("storage-check -h", &["-h"]);
+        check("storage-check help", &["help"]);
+        check("storage-check --version", &["--version"]);
+        check("storage-check ci", &["ci"]);
+        check("storage-check --target /mnt -q", &["--target", "/mnt", "-q"]);
+        check("storage-check run --format=json", &["run", "--format=json"]);
+        check("storage-check run -- --odd-name", &["run", "--", "--odd-name"]);
+    }
 }

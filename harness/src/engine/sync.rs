@@ -180,6 +180,7 @@ impl Engine for SyncEngine {
             }
             None => {
                 let wait = until.saturating_sub(self.clock.now());
+                #[expect(clippy::disallowed_methods, reason = "a real engine idles in real time")]
                 thread::sleep(Duration::from_nanos(wait.0));
             }
         }

@@ -1,6 +1,7 @@
 //! The journal's file: append, sync, cut a torn tail, and read back.
 //!
 //! Knows lines and records, not what they mean. A writer that fails is final: the run stops.
+#![expect(clippy::disallowed_methods, reason = "when to sync is a matter of wall-clock time")]
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -111,6 +112,16 @@ impl Writer {
     pub fn sync(&mut self) -> Result<(), JournalError> {
         self.synced = Instant::now();
         self.file.sync_data().map_err(|e| io("syncing", &self.path, e))
+    }
+
+    /// Makes everything durable and gives back the room that was not needed.
+    ///
+    /// # Errors
+    /// The file system said no.
+    pub fn finish(mut self) -> Result<(), JournalError> {
+        let len = self.file.metadata().map_err(|e| io("closing", &self.path, e))?.len();
+        self.file.set_len(len).map_err(|e| io("closing", &self.path, e))?;
+        self.sync()
     }
 
     fn append_line(&mut self, line: &str) -> Result<(), JournalError> {

@@ -43,6 +43,10 @@ pub struct Report {
     pub metrics: Vec<Judged>,
     /// What the analysis found in the fill.
     pub fill: Option<FillReport>,
+    /// What the analysis found at each level of random writes, in order.
+    pub random_write: Vec<LevelReport>,
+    /// Steady rate over free space, where enough levels were steady.
+    pub fsef: Option<FsefLine>,
     /// Facts around the run.
     pub environment: BTreeMap<String, String>,
     /// What was planned; none where the run was refused before there was a plan.
@@ -116,8 +120,72 @@ pub struct FillReport {
     pub cliffs: Vec<CliffLine>,
     /// Bad blocks of the read-back that are named, at most some tens.
     pub bad_blocks: Vec<String>,
-    /// Each phase: bytes that the device behind counted over bytes submitted.
+    /// Each phase of the fill: bytes that the device behind counted over bytes submitted.
     pub counter_ratios: Vec<(String, f64)>,
+}
+
+/// What the analysis found at one level of random writes, for people.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LevelReport {
+    /// Name, such as `25pct`.
+    pub level: String,
+    /// Bytes written at random.
+    pub bytes: u64,
+    /// Time it took.
+    pub seconds: f64,
+    /// Throughput over bytes written since the prefill, at most a few hundred points.
+    pub curve: Vec<Point>,
+    /// Cliffs in order.
+    pub cliffs: Vec<CliffLine>,
+    /// Whether it settled.
+    pub steady: SteadyLine,
+    /// Latencies over the steady window, or over the whole level where there is none.
+    pub latency: Option<LatencyLine>,
+    /// Seconds in gaps of over 100 ms without a completion.
+    pub stalled_s: f64,
+    /// Each phase of the level: bytes that the device behind counted over bytes submitted.
+    pub counter_ratios: Vec<(String, f64)>,
+}
+
+/// Whether a level settled, and the evidence.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SteadyLine {
+    /// `reached`, `never`, `lost` or `too-short`.
+    pub state: &'static str,
+    /// Mean of the last window, where reached.
+    pub mb_s: Option<f64>,
+    /// Seconds from the start of the level from where on it is steady, where reached.
+    pub since_s: Option<f64>,
+    /// SNIA's range test over the last window: (max − min) / mean, at most 0.20.
+    pub range: Option<f64>,
+    /// SNIA's slope test over the last window: excursion of the line / mean, at most 0.10.
+    pub excursion: Option<f64>,
+}
+
+/// Latencies in microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LatencyLine {
+    /// Median.
+    pub p50_us: f64,
+    /// 99th percentile.
+    pub p99_us: f64,
+    /// 99.9th percentile.
+    pub p999_us: f64,
+    /// 99.99th percentile.
+    pub p9999_us: f64,
+    /// Slowest.
+    pub max_us: f64,
+}
+
+/// The free space erase factor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FsefLine {
+    /// MB/s for each extra free GB.
+    pub mb_s_per_gb: f64,
+    /// Standard error of it.
+    pub standard_error: f64,
+    /// Steady levels that it rests on.
+    pub levels: usize,
 }
 
 /// One point of a curve.

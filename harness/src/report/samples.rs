@@ -2,7 +2,10 @@
 //!
 //! Only for tests: knows no journal and measures nothing.
 
-use super::{CliffLine, Failure, FailureKind, FillReport, Point, ProfileLine, Report, Target};
+use super::{
+    CliffLine, Failure, FailureKind, FillReport, FsefLine, LatencyLine, LevelReport, Point, ProfileLine, Report,
+    SteadyLine, Target,
+};
 use crate::analysis::metric::{Metric, Value};
 use crate::verdict::Verdict;
 use crate::verdict::judge::{Judged, Role};
@@ -74,6 +77,8 @@ pub(super) fn finished() -> Report {
         runs: vec!["20260102T030405Z-sim-acceptance".to_owned()],
         metrics,
         fill: Some(fill()),
+        random_write: vec![level()],
+        fsef: Some(FsefLine { mb_s_per_gb: 1.25, standard_error: 0.04, levels: 4 }),
         environment: [("kernel", "6.8.0"), ("drive.firmware", "B210.06")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into(),
@@ -106,6 +111,33 @@ fn fill() -> FillReport {
     }
 }
 
+/// A level that settled.
+fn level() -> LevelReport {
+    LevelReport {
+        level: "50pct".to_owned(),
+        bytes: 540_000_000_000,
+        seconds: 3_600.0,
+        curve: (0..100).map(|step| Point { at_gb: f64::from(step + 1) * 5.4, mb_s: 150.0 }).collect(),
+        cliffs: Vec::new(),
+        steady: SteadyLine {
+            state: "reached",
+            mb_s: Some(150.0),
+            since_s: Some(1_500.0),
+            range: Some(0.04),
+            excursion: Some(0.01),
+        },
+        latency: Some(LatencyLine {
+            p50_us: 210.0,
+            p99_us: 900.0,
+            p999_us: 2_100.0,
+            p9999_us: 5_000.0,
+            max_us: 12_000.0,
+        }),
+        stalled_s: 0.0,
+        counter_ratios: vec![("random_write.50pct.write".to_owned(), 1.01)],
+    }
+}
+
 /// A run that came to no verdict on the drive.
 pub(super) fn ended(kind: FailureKind, message: &str) -> Report {
     Report {
@@ -114,6 +146,8 @@ pub(super) fn ended(kind: FailureKind, message: &str) -> Report {
         headline: message.to_owned(),
         metrics: Vec::new(),
         fill: None,
+        random_write: Vec::new(),
+        fsef: None,
         bytes_written: 0,
         elapsed_s: 0.0,
         notes: Vec::new(),

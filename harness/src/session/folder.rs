@@ -66,6 +66,7 @@ impl RunFolder {
     /// # Errors
     /// It could not be made.
     pub fn create(out: &Path, drive: &str, profile: &str) -> Result<RunFolder, FolderError> {
+        #[expect(clippy::disallowed_methods, reason = "a run is named by its day")]
         let now = Timestamp::now();
         let started = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let stem = format!("{}-{drive}-{profile}", now.strftime("%Y%m%dT%H%M%SZ"));

@@ -53,6 +53,7 @@ pub(super) fn header(request: &Request, folder: &RunFolder, armed: &Armed, plan:
 /// A seed that no other run has: the run's id hashed with the moment and the process.
 fn seed(run: &str) -> u64 {
     use sha2::{Digest, Sha256};
+    #[expect(clippy::disallowed_methods, reason = "no two runs may share a seed")]
     let moment = jiff::Timestamp::now().as_nanosecond();
     let digest = Sha256::digest(format!("{run} {moment} {}", std::process::id()));
     digest.iter().take(8).fold(0, |seed, byte| seed << 8 | u64::from(*byte))
@@ -89,6 +90,7 @@ impl Measurement<'_> {
         factory: &F,
         clock: Clock,
     ) -> Result<Outcome, RequestError> {
+        #[expect(clippy::disallowed_methods, reason = "the journal tells when a run went on")]
         let wall = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let at_ns = so_far.last_ns;
         let begun = Writer::resume(&self.folder.path().join(file::NAME)).and_then(|(mut journal, mut records)| {
@@ -118,7 +120,7 @@ impl Measurement<'_> {
                 let result = self.guarded(&mut journal, so_far.as_ref(), observer, factory);
                 // A full disk gets its room back before anything else is written.
                 let cleaned = self.clean_up();
-                end(&mut journal, clock.now(), result, cleaned, observer)
+                end(journal, clock.now(), result, cleaned, observer)
             }
             Err(why) => {
                 let cleaned = self.clean_up();
@@ -175,7 +177,7 @@ impl Measurement<'_> {
 
 /// Gives the journal its end; says why the run stopped, if it did.
 fn end(
-    journal: &mut Writer,
+    mut journal: Writer,
     at_ns: Nanos,
     result: Result<(), Stopped>,
     cleaned: Result<(), String>,
@@ -189,7 +191,7 @@ fn end(
         (Err(why), Err(and)) => (Ending::Failed, Some(format!("{why}; and {and}"))),
     };
     let record = Record::End { at_ns, outcome, reason: reason.clone() };
-    match journal.append(&record).and_then(|()| journal.sync()) {
+    match journal.append(&record).and_then(|()| journal.finish()) {
         Ok(()) => {
             observer.event(Event::Record(&record));
             reason

@@ -143,7 +143,10 @@ pub fn preview(request: &Request) -> Result<Preview, PreviewError> {
     let plan = match plan(request, &facts) {
         Ok(plan) => plan,
         Err(why @ PlanError::Budget { .. }) => return Err(RequestError::Budget(why).into()),
-        Err(why) => return Err(PreviewError::Refused(why.to_string())),
+        Err(why) => {
+            let why = place(&facts, &request.consent).err().unwrap_or_else(|| why.into());
+            return Err(PreviewError::Refused(why.to_string()));
+        }
     };
     let need = Need { space: plan.space, writes: plan.writes };
     let refusal = target::guard(facts.clone(), &need, &request.consent).err().map(|why| why.to_string());
@@ -192,6 +195,9 @@ pub fn run_with<F: EngineFactory>(
         Ok(facts) => facts,
         Err(why) => return Ok(refused(&why.into(), None)?),
     };
+    if let Err(why) = place(&facts, &request.consent) {
+        return Ok(refused(&why, Some(&facts))?);
+    }
     let plan = match plan(request, &facts) {
         Ok(plan) => plan,
         Err(why @ PlanError::Budget { .. }) => {
@@ -270,6 +276,12 @@ pub fn discard(run: &Path) -> Result<(String, Bytes), RequestError> {
         RequestError::Run(format!("removing the files of run {run} failed: {}", std::io::Error::from(errno)))
     })?;
     Ok((run, freed))
+}
+
+/// Whether any plan at all may run here: what a target is goes before how much room it has.
+fn place(facts: &Facts, consent: &Consent) -> Result<(), Refused> {
+    target::guard(facts.clone(), &Need { space: Bytes(0), writes: Bytes(0) }, consent)?;
+    Ok(())
 }
 
 /// What the profile means on this target.

@@ -109,7 +109,7 @@ pub fn open(armed: &Armed, run: &str, purpose: Purpose) -> Result<Opened, OpenEr
         Purpose::New => {
             for dead in Scratch::left_in(&folder).map_err(failed("looking for what dead runs left"))? {
                 let folder = dup(&folder).map_err(failed("opening the folder"))?;
-                // A folder that only looks like ours has no marker and stays.
+                // A folder that only looks like ours has no marker and stays; so does one whose run still lives.
                 if let Ok(scratch) = Scratch::find(folder, &dead) {
                     let freed = scratch.remove().map_err(failed("removing what a dead run left"))?;
                     removed.push((dead, freed));
@@ -119,6 +119,7 @@ pub fn open(armed: &Armed, run: &str, purpose: Purpose) -> Result<Opened, OpenEr
         }
         Purpose::Resume | Purpose::Discard => Scratch::find(folder, run).map_err(|errno| match errno {
             Errno::NOENT => OpenError::NoScratch { path: path.clone(), run: run.to_owned() },
+            Errno::WOULDBLOCK => locked(armed),
             errno => OpenError::Io { operation: "opening the scratch folder", path: path.clone(), errno },
         })?,
     };
@@ -162,13 +163,15 @@ fn lock(armed: &Armed, folder: &OwnedFd) -> Result<OwnedFd, OpenError> {
     };
     match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(lock),
-        Err(Errno::WOULDBLOCK) => {
-            let drive =
-                facts.drive.as_ref().map_or_else(|| facts.filesystem.source.clone(), |drive| drive.name.clone());
-            Err(OpenError::Locked { path: facts.path.clone(), drive })
-        }
+        Err(Errno::WOULDBLOCK) => Err(locked(armed)),
         Err(errno) => Err(failed("locking the drive")(errno)),
     }
+}
+
+fn locked(armed: &Armed) -> OpenError {
+    let facts = armed.facts();
+    let drive = facts.drive.as_ref().map_or_else(|| facts.filesystem.source.clone(), |drive| drive.name.clone());
+    OpenError::Locked { path: facts.path.clone(), drive }
 }
 
 /// Writes one block with `O_DIRECT` and reads it back; gives the alignment with which it worked.

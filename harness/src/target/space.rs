@@ -6,7 +6,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use rustix::fs::{AtFlags, Dir, FallocateFlags, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, Dir, FallocateFlags, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::units::Bytes;
@@ -46,7 +46,7 @@ impl Scratch {
     /// Finds the scratch folder of run `run` in the folder `parent`, with its marker.
     ///
     /// # Errors
-    /// `NOENT` when it is not there or not marked with this run.
+    /// `NOENT` when it is not there or not marked with this run; `WOULDBLOCK` while that run lives.
     pub fn find(parent: OwnedFd, run: &str) -> Result<Scratch, Errno> {
         let scratch = Scratch::at(parent, format!("{SCRATCH_PREFIX}{run}"))?;
         if scratch.owner().as_deref() == Some(run) { Ok(scratch) } else { Err(Errno::NOENT) }
@@ -55,6 +55,8 @@ impl Scratch {
     fn at(parent: OwnedFd, name: String) -> Result<Scratch, Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let dir = rustix::fs::openat(&parent, &name, flags, Mode::empty())?;
+        // Held as long as the run lives: nobody takes a living run's files for a dead one's.
+        rustix::fs::flock(&dir, FlockOperation::NonBlockingLockExclusive)?;
         Ok(Scratch { parent, dir, name })
     }
 

@@ -38,6 +38,7 @@ pub(crate) enum Command {
     #[command(after_help = EXAMPLES)]
     Run(RunArguments),
     /// Say what a run would write, erase and take, and stop
+    #[command(after_help = EXAMPLES)]
     Plan(PlanArguments),
 }
 

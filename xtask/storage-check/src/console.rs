@@ -1,7 +1,6 @@
 //! The terminal: results to stdout, everything else to stderr, colour only where a person looks.
 //!
 //! A closed stdout ends the printing quietly; the verdict is in the exit code and in the files.
-#![expect(clippy::print_stderr, reason = "this module is where the program speaks")]
 
 use std::io::{IsTerminal, Write};
 
@@ -38,8 +37,8 @@ impl Console {
             return;
         }
         match &self.bar {
-            Some(bar) => bar.suspend(|| eprintln!("{text}")),
-            None => eprintln!("{text}"),
+            Some(bar) => bar.suspend(|| line_to_stderr(text)),
+            None => line_to_stderr(text),
         }
     }
 
@@ -61,7 +60,10 @@ impl Console {
 
 /// An error line, also where there is no console yet.
 pub(crate) fn complain(text: &str) {
-    let mut err = std::io::stderr().lock();
-    // There is nowhere left to report that stderr is closed.
-    let _ = writeln!(err, "storage-check: {text}");
+    line_to_stderr(&format!("storage-check: {text}"));
+}
+
+/// There is nowhere left to report that stderr is closed.
+fn line_to_stderr(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
 }

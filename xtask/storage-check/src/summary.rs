@@ -31,10 +31,20 @@ pub(crate) fn render(report: &Report, folder: &Path, console: &Console) -> Strin
         let _ = writeln!(out, "  note: {note}");
     }
     if let Some(fill) = report.fill.as_ref().filter(|fill| fill.curve.len() > 1) {
-        let _ = write!(out, "\nfill, MB/s over GB written\n{}\n", curve::chart(&fill.curve, &fill.cliffs, 60, 10));
+        let _ = write!(
+            out,
+            "\nfill, MB/s over GB written\n{}\n",
+            curve::chart(&fill.curve, &fill.cliffs, curve::WIDTH, curve::HEIGHT)
+        );
+    }
+    for level in report.random_write.iter().filter(|level| level.curve.len() > 1) {
+        let chart = curve::chart(&level.curve, &level.cliffs, curve::WIDTH, curve::HEIGHT);
+        let _ = write!(out, "\nrandom writes at {}, MB/s over GB written\n{chart}\n", level.level);
     }
     if !report.metrics.is_empty() {
-        let _ = write!(out, "\n{}\n", metrics(report));
+        // The table pads its last column; a terminal and a log need no spaces there.
+        let table = metrics(report).to_string();
+        let _ = writeln!(out, "\n{}", table.lines().map(str::trim_end).collect::<Vec<_>>().join("\n"));
     }
     let _ = write!(out, "\nreports in {}", folder.display());
     out

@@ -21,6 +21,7 @@ pub(super) fn left(folder: BorrowedFd<'_>, source: &Path, group: u32) -> Option<
         return None;
     }
     let user = rustix::process::geteuid().as_raw();
+    #[expect(clippy::disallowed_methods, reason = "times of grace are wall-clock times")]
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let asked = [(QuotaKind::User, user), (QuotaKind::Group, group)];
     asked.iter().filter_map(|(kind, id)| remaining(ioctl::quota(folder, source, *kind, *id)?, now)).min()

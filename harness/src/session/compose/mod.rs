@@ -2,41 +2,48 @@
 //!
 //! Pure but for its callers: no file, no clock, no drive.
 
+mod notes;
+mod suites;
+
 use super::Request;
 use super::folder::{RunFolder, drive_line};
-use crate::analysis::fill::{burst, fill};
-use crate::analysis::series::Series;
+use crate::analysis::metric::{Metric, Value};
+use crate::analysis::random::LevelFindings;
+use crate::analysis::space::fsef;
 use crate::analysis::suite::FillSuite;
 use crate::environment::Environment;
-use crate::journal::record::{Counted, FaultKind, FaultRecord, Header, Outcome};
-use crate::journal::replay::{PhaseReplay, Replay};
-use crate::plan::phase::Work;
+use crate::journal::record::{Header, Outcome};
+use crate::journal::replay::Replay;
 use crate::plan::profile::Profile;
-use crate::report::{CliffLine, Failure, FailureKind, FillReport, Point, ProfileLine, Report, Target};
+use crate::report::{Failure, FailureKind, ProfileLine, Report, Target};
 use crate::target::Facts;
-use crate::units::Bytes;
 use crate::verdict::Verdict;
 use crate::verdict::judge::{Judged, Limit, Role, Rules, judge, overall};
-
-/// Points of a report's curve at the most.
-const MOST_POINTS: u64 = 400;
-/// Bad blocks that a report names at the most.
-const MOST_BAD_BLOCKS: usize = 50;
-/// What a device counts may differ from what was submitted: metadata add to it, rounding takes away.
-const RATIO: std::ops::RangeInclusive<f64> = 0.98..=1.10;
+use notes::{incomparable, notes};
+use suites::{fill_report, fill_suite, fsef_line, level_report, levels};
 
 /// The report of a run from what its journal tells.
 #[must_use]
 pub fn report(replay: &Replay) -> Report {
     let header = &replay.header;
     let mut report = bare(header);
+    let profile = Profile::parse(&header.profile).ok();
     let suite = fill_suite(replay);
-    let metrics = suite.as_ref().map(FillSuite::metrics).unwrap_or_default();
-    report.metrics = judge(metrics, &rules(&header.profile));
+    let (levels, damaged) = match levels(replay, profile.as_ref()) {
+        Ok(levels) => (levels, None),
+        Err(why) => (Vec::new(), Some(format!("reading the journal's latencies failed: {why}"))),
+    };
+    let mut metrics = suite.as_ref().map(FillSuite::metrics).unwrap_or_default();
+    metrics.extend(levels.iter().flat_map(LevelFindings::metrics));
+    let fsef = fsef(&levels);
+    metrics.extend(fsef.map(|fsef| Metric::new("random_write.fsef_mb_s_per_gb", Value::Number(fsef.mb_s_per_gb))));
+    report.metrics = judge(metrics, &rules(profile.as_ref()));
+    report.random_write = levels.iter().map(|level| level_report(replay, level)).collect();
+    report.fsef = fsef.map(fsef_line);
     report.fill = suite.map(|suite| fill_report(replay, &suite));
     report.bytes_written = replay.bytes_written().0;
     report.elapsed_s = replay.last_ns.secs();
-    report.failure = failure(replay);
+    report.failure = failure(replay).or(damaged.map(|message| Failure { kind: FailureKind::Failed, message }));
     let ratios = incomparable(replay);
     report.notes = notes(replay, &ratios);
     let judged = overall(&report.metrics);
@@ -163,6 +170,8 @@ fn empty(run: &str, started: &str) -> Report {
         runs: vec![run.to_owned()],
         metrics: Vec::new(),
         fill: None,
+        random_write: Vec::new(),
+        fsef: None,
         environment: Environment::default().0,
         plan: None,
         notes: Vec::new(),
@@ -196,127 +205,13 @@ fn profile_line(profile: &Profile) -> ProfileLine {
     ProfileLine { name: profile.name.clone(), version: profile.version, fingerprint: profile.fingerprint() }
 }
 
-fn rules(profile: &str) -> Rules {
-    let Ok(profile) = Profile::parse(profile) else { return Rules::default() };
+fn rules(profile: Option<&Profile>) -> Rules {
+    let Some(profile) = profile else { return Rules::default() };
     let limits = profile.limits.iter().map(|(id, limit)| {
         let number = |number: Option<crate::plan::profile::Number>| number.map(crate::plan::profile::Number::value);
         (id.clone(), Limit { least: number(limit.least), most: number(limit.most) })
     });
     Rules { limits: limits.collect(), gates: profile.judge.gates.clone() }
-}
-
-fn fill_suite(replay: &Replay) -> Option<FillSuite> {
-    let write = replay.phase("fill.write")?;
-    let read = replay.phase("fill.read");
-    let bursts = replay.phases.iter().filter(|phase| phase.id.starts_with("fill.burst.") && phase.end_ns.is_some());
-    let idle = |phase: &PhaseReplay| replay.header.plan.phase(&phase.id).map(|planned| planned.rest_ns);
-    Some(FillSuite {
-        write: fill(&write.samples_so_far()),
-        read: read.and_then(|read| Series::from_samples(&read.samples).mean()),
-        verify_errors: read.map(|_| replay.verify_errors()),
-        bursts: bursts.filter_map(|phase| Some((idle(phase)?, burst(&phase.samples)))).collect(),
-    })
-}
-
-fn fill_report(replay: &Replay, suite: &FillSuite) -> FillReport {
-    let samples = replay.phase("fill.write").map(PhaseReplay::samples_so_far).unwrap_or_default();
-    let cliffs = suite.write.cliffs.iter().map(|cliff| CliffLine {
-        at_gb: cliff.at.gb(),
-        low_gb: cliff.low.gb(),
-        high_gb: cliff.high.gb(),
-        before_mb_s: cliff.before.mb_s(),
-        after_mb_s: cliff.after.mb_s(),
-    });
-    FillReport {
-        bytes: suite.write.total.0,
-        seconds: suite.write.elapsed.secs(),
-        curve: curve(&Series::from_samples(&samples)),
-        cliffs: cliffs.collect(),
-        bad_blocks: replay.faults.iter().filter_map(bad_block).take(MOST_BAD_BLOCKS).collect(),
-        counter_ratios: counted(replay).map(|(id, counted)| (id.to_owned(), ratio(counted))).collect(),
-    }
-}
-
-/// Throughput over bytes in steps of equal bytes.
-fn curve(series: &Series) -> Vec<Point> {
-    let total = series.total().0;
-    let steps = MOST_POINTS.min(series.steps().len() as u64);
-    (0..steps)
-        .filter_map(|step| {
-            let at = |n: u64| Bytes((u128::from(total) * u128::from(n) / u128::from(steps.max(1))) as u64);
-            let rate = series.rate_between(at(step), at(step + 1))?;
-            Some(Point { at_gb: at(step + 1).gb(), mb_s: rate.mb_s() })
-        })
-        .collect()
-}
-
-fn bad_block(fault: &FaultRecord) -> Option<String> {
-    let FaultKind::Verify(_) = fault.what else { return None };
-    Some(format!(
-        "segment {} at byte {} of the fill: {}",
-        fault.segment.unwrap_or(0),
-        fault.offset.unwrap_or(0),
-        fault.message
-    ))
-}
-
-fn counted(replay: &Replay) -> impl Iterator<Item = (&str, Counted)> {
-    replay.phases.iter().filter_map(|phase| Some((phase.id.as_str(), phase.counted?)))
-}
-
-fn ratio(counted: Counted) -> f64 {
-    counted.device.0 as f64 / counted.submitted.0.max(1) as f64
-}
-
-/// Phases whose bytes the device did not count, with the reason; a burst that is small beside the
-/// filesystem's own writes is not held to it.
-fn incomparable(replay: &Replay) -> Vec<String> {
-    let mut why: Vec<String> = counted(replay)
-        .filter(|(_, counted)| !RATIO.contains(&ratio(*counted)))
-        .map(|(id, counted)| {
-            format!(
-                "not comparable: in {id} the device counted {:.2} × the bytes submitted (0.98 to 1.10 expected): {}",
-                ratio(counted),
-                if ratio(counted) < 1.0 {
-                    "they went to a cache, not to the drive"
-                } else {
-                    "others used the drive meanwhile"
-                }
-            )
-        })
-        .collect();
-    let measured = replay.phases.iter().any(|phase| phase.moved().0 > 0 && phase.end_ns.is_some());
-    if why.is_empty() && measured && counted(replay).next().is_none() {
-        why.push(
-            "not comparable: the device behind this filesystem has no counters that could prove the bytes reached it"
-                .to_owned(),
-        );
-    }
-    why
-}
-
-fn notes(replay: &Replay, incomparable: &[String]) -> Vec<String> {
-    let mut notes = incomparable.to_vec();
-    if replay.resumes > 0 {
-        notes.push(format!("the run was cut and resumed {} times; no timing spans a cut", replay.resumes));
-    }
-    for skipped in &replay.header.plan.skipped {
-        notes.push(format!("{} was left out: {}", skipped.what, skipped.reason));
-    }
-    if replay.header.environment.get("build") == Some("debug") {
-        notes.push("measured by a debug build, which is slower than a release build".to_owned());
-    }
-    let zeros = |phase: &PhaseReplay| {
-        let planned = replay.header.plan.phase(&phase.id);
-        planned.is_some_and(|p| p.work == Work::Verify && p.io.data == crate::plan::profile::Data::Zeros)
-    };
-    if replay.phases.iter().any(zeros) {
-        notes.push("verification was weak: the data were zeros, with one stamped block a segment".to_owned());
-    }
-    if replay.header.journal_on_target {
-        notes.push("the journal is on the measured drive; its few writes are part of the figures".to_owned());
-    }
-    notes
 }
 
 fn failure(replay: &Replay) -> Option<Failure> {

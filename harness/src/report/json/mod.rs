@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
-use super::{CliffLine, Failure, FillReport, Report};
+use super::{CliffLine, Failure, FillReport, FsefLine, LevelReport, Point, Report};
 use crate::analysis::metric::{Kind, Value};
 use crate::plan::phase::Plan;
 use crate::verdict::Verdict;
@@ -90,7 +90,47 @@ struct MetricLine<'a> {
 #[derive(Serialize)]
 struct Findings<'a> {
     fill: Option<Fill<'a>>,
-    random_write: [(); 0],
+    random_write: Vec<Level<'a>>,
+    fsef: Option<Fsef>,
+}
+
+#[derive(Serialize)]
+struct Level<'a> {
+    level: &'a str,
+    bytes: u64,
+    seconds: Number,
+    steady: Steady,
+    latency_us: Option<Latency>,
+    stalled_s: Number,
+    cliffs: Vec<Cliff>,
+    /// `[gb, mb_s]`: GB written since the prefill at the end of a step, and MB/s over it.
+    curve: Vec<[Number; 2]>,
+    counter_ratios: BTreeMap<&'a str, Number>,
+}
+
+#[derive(Serialize)]
+struct Steady {
+    state: &'static str,
+    mb_s: Option<Number>,
+    since_s: Option<Number>,
+    range: Option<Number>,
+    excursion: Option<Number>,
+}
+
+#[derive(Serialize)]
+struct Latency {
+    p50: Number,
+    p99: Number,
+    p999: Number,
+    p9999: Number,
+    max: Number,
+}
+
+#[derive(Serialize)]
+struct Fsef {
+    mb_s_per_gb: Number,
+    standard_error: Number,
+    levels: usize,
 }
 
 #[derive(Serialize)]
@@ -152,7 +192,11 @@ fn document(report: &Report) -> Document<'_> {
         profile: Profile { name: &profile.name, version: profile.version, fingerprint: &profile.fingerprint },
         runs: &report.runs,
         metrics: report.metrics.iter().map(metric).collect(),
-        findings: Findings { fill: report.fill.as_ref().map(fill), random_write: [] },
+        findings: Findings {
+            fill: report.fill.as_ref().map(fill),
+            random_write: report.random_write.iter().map(level).collect(),
+            fsef: report.fsef.map(fsef),
+        },
         environment: &report.environment,
         plan: report.plan.as_ref(),
         bytes_written: report.bytes_written,
@@ -198,10 +242,49 @@ fn fill(fill: &FillReport) -> Fill<'_> {
         bytes: fill.bytes,
         seconds: Number(fill.seconds),
         cliffs: fill.cliffs.iter().map(cliff).collect(),
-        curve: fill.curve.iter().map(|point| [Number(point.at_gb), Number(point.mb_s)]).collect(),
+        curve: points(&fill.curve),
         bad_blocks: &fill.bad_blocks,
-        counter_ratios: fill.counter_ratios.iter().map(|(phase, ratio)| (phase.as_str(), Number(*ratio))).collect(),
+        counter_ratios: ratios(&fill.counter_ratios),
     }
+}
+
+fn level(level: &LevelReport) -> Level<'_> {
+    let steady = &level.steady;
+    Level {
+        level: &level.level,
+        bytes: level.bytes,
+        seconds: Number(level.seconds),
+        steady: Steady {
+            state: steady.state,
+            mb_s: steady.mb_s.map(Number),
+            since_s: steady.since_s.map(Number),
+            range: steady.range.map(Number),
+            excursion: steady.excursion.map(Number),
+        },
+        latency_us: level.latency.map(|latency| Latency {
+            p50: Number(latency.p50_us),
+            p99: Number(latency.p99_us),
+            p999: Number(latency.p999_us),
+            p9999: Number(latency.p9999_us),
+            max: Number(latency.max_us),
+        }),
+        stalled_s: Number(level.stalled_s),
+        cliffs: level.cliffs.iter().map(cliff).collect(),
+        curve: points(&level.curve),
+        counter_ratios: ratios(&level.counter_ratios),
+    }
+}
+
+fn fsef(fsef: FsefLine) -> Fsef {
+    Fsef { mb_s_per_gb: Number(fsef.mb_s_per_gb), standard_error: Number(fsef.standard_error), levels: fsef.levels }
+}
+
+fn points(curve: &[Point]) -> Vec<[Number; 2]> {
+    curve.iter().map(|point| [Number(point.at_gb), Number(point.mb_s)]).collect()
+}
+
+fn ratios(ratios: &[(String, f64)]) -> BTreeMap<&str, Number> {
+    ratios.iter().map(|(phase, ratio)| (phase.as_str(), Number(*ratio))).collect()
 }
 
 fn cliff(cliff: &CliffLine) -> Cliff {
@@ -219,86 +302,4 @@ fn failure(failure: &Failure) -> FailureLine<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::report::{FailureKind, samples};
-
-    fn parse(report: &Report) -> serde_json::Value {
-        serde_json::from_str(&render(report)).unwrap()
-    }
-
-    /// The keys of the object that `text` shows at this indentation, in their order.
-    fn keys(text: &str, indent: usize) -> Vec<&str> {
-        let start = format!("{:indent$}\"", "");
-        text.lines().filter_map(|line| line.strip_prefix(&start)?.split_once("\":")).map(|(key, _)| key).collect()
-    }
-
-    #[test]
-    fn keys_and_their_order_are_the_contract() {
-        let text = render(&samples::finished());
-        let expect = "schema verdict exit_code target profile runs metrics findings environment plan bytes_written \
-                      elapsed_s run started host headline notes failure";
-        assert_eq!(keys(&text, 2), expect.split_whitespace().collect::<Vec<_>>());
-        let metrics = text.split("\"metrics\": [").nth(1).unwrap().split("\n  ]").next().unwrap();
-        let expect = "id kind role value low high unit baseline change tolerance verdict reason explanation";
-        assert_eq!(keys(metrics, 6)[..13], expect.split_whitespace().collect::<Vec<_>>());
-        let findings = text.split("\"findings\": {").nth(1).unwrap().split("\n  }").next().unwrap();
-        assert_eq!(keys(findings, 4), ["fill", "random_write"]);
-        assert_eq!(keys(findings, 6), ["bytes", "seconds", "cliffs", "curve", "bad_blocks", "counter_ratios"]);
-        assert_eq!(keys(findings, 10), ["at_gb", "low_gb", "high_gb", "before_mb_s", "after_mb_s"]);
-    }
-
-    #[test]
-    fn figures_have_six_digits_and_whole_ones_no_point() {
-        let check = |value: f64, expect: &str| assert_eq!(serde_json::to_string(&Number(value)).unwrap(), expect);
-        check(2_384.123_456_7, "2384.12");
-        check(0.001_234_567_8, "0.00123457");
-        check(500.0, "500");
-        check(-0.0, "0");
-        check(f64::NAN, "null");
-        check(f64::NEG_INFINITY, "null");
-        assert!(serde_json::to_string(&Number(f64::MAX)).unwrap().starts_with("1.79769e"));
-    }
-
-    #[test]
-    fn a_metric_without_a_value_has_the_contracts_reason() {
-        let check = |value: Value, sentence: &str, expect: [serde_json::Value; 4]| {
-            let mut report = samples::finished();
-            report.metrics = vec![samples::judged("m", value, Role::Gate, Verdict::Inconclusive, sentence)];
-            let line = &parse(&report)["metrics"][0];
-            assert_eq!([&line["value"], &line["low"], &line["reason"], &line["explanation"]], expect.each_ref());
-        };
-        let null = serde_json::Value::Null;
-        let word = |word: &str| serde_json::Value::from(word);
-        check(Value::Absent("never"), "it swung", [null.clone(), null.clone(), word("never"), word("it swung")]);
-        check(Value::Absent("never"), "never", [null.clone(), null.clone(), word("never"), null.clone()]);
-        check(Value::MoreThan(100.5), "", [null.clone(), 100.5.into(), word("no-cliff"), null.clone()]);
-        check(Value::Number(f64::NAN), "", [null.clone(), null.clone(), word("not-applicable"), null.clone()]);
-        check(Value::Number(7.0), "enough", [7.into(), null.clone(), word("enough"), null.clone()]);
-        check(Value::Number(7.0), "", [7.into(), null.clone(), null.clone(), null]);
-    }
-
-    #[test]
-    fn a_refusal_is_a_whole_document_with_its_reason() {
-        let json = parse(&samples::ended(FailureKind::Refused, "/dev/x is mounted"));
-        assert_eq!(json["failure"], serde_json::json!({"kind": "refused", "message": "/dev/x is mounted"}));
-        assert_eq!((&json["verdict"], &json["exit_code"]), (&"error".into(), &3.into()));
-        assert_eq!(json["findings"], serde_json::json!({"fill": null, "random_write": []}));
-    }
-
-    #[test]
-    fn hostile_text_comes_back_as_it_went_in() {
-        let report = samples::all_hostile();
-        let json = parse(&report);
-        assert_eq!(json["headline"], report.headline.as_str());
-        assert_eq!(json["notes"][99], report.notes[99].as_str());
-        assert_eq!(json["metrics"][6]["explanation"], serde_json::Value::Null);
-    }
-
-    #[test]
-    fn the_same_report_is_the_same_bytes() {
-        let text = render(&samples::finished());
-        assert_eq!(text, render(&samples::finished()));
-        assert!(text.ends_with("}\n"));
-    }
-}
+mod tests;

@@ -8,9 +8,12 @@ use std::fmt::Write as _;
 
 use super::table::{Row, number, rows, symbol};
 use super::text::{cell, code, sentence};
-use super::{CliffLine, FailureKind, FillReport, Report, curve};
+mod suites;
+
+use super::{FailureKind, Report};
 use crate::units::{Bytes, Nanos};
 use crate::verdict::judge::Role;
+use suites::{fill_section, fsef_line, level_section};
 
 /// No report is larger: a pull request's comment holds 65,536 characters, and others write in it, too.
 pub const MOST_BYTES: usize = 60_000;
@@ -30,6 +33,10 @@ pub fn render(report: &Report) -> String {
     if let Some(fill) = &report.fill {
         fill_section(&mut page, fill);
     }
+    for level in &report.random_write {
+        level_section(&mut page, level);
+    }
+    fsef_line(&mut page, report.fsef);
     measured(&mut page, report);
     cost(&mut page, report);
     let facts = report.environment.iter();
@@ -82,29 +89,6 @@ fn table_line(row: &Row, compared: bool) -> String {
     let role = if row.role == Role::Info { " (info)" } else { "" };
     let _ = write!(line, " {} {}{role} | {} |", symbol(row.verdict), row.verdict, sentence(&row.reason, REASON));
     line
-}
-
-/// The curve and what was found in it.
-fn fill_section(page: &mut String, fill: &FillReport) {
-    let rate = if fill.seconds > 0.0 { fill.bytes as f64 / 1e6 / fill.seconds } else { 0.0 };
-    let (bytes, span) = (Bytes(fill.bytes), span(fill.seconds));
-    let _ = writeln!(page, "\n## Fill\n\n{bytes} in {span}: {} MB/s on average.", number(rate));
-    list(page, "", fill.cliffs.iter().enumerate().map(|(at, cliff)| cliff_line(at, cliff)), 3_000, "cliffs");
-    let chart = curve::chart(&fill.curve, &fill.cliffs, curve::WIDTH, curve::HEIGHT);
-    if !chart.is_empty() {
-        let _ = writeln!(page, "\nThroughput over GB written:\n\n```text\n{chart}\n```");
-    }
-    let bad = fill.bad_blocks.iter().map(|block| format!("- {}", sentence(block, FACT)));
-    list(page, "Blocks that are not what was written:", bad, 3_000, "blocks");
-    let ratios = fill.counter_ratios.iter();
-    let ratios = ratios.map(|(phase, ratio)| format!("- {}: {} ×", code(phase, FACT), number(*ratio)));
-    list(page, "Bytes that the device behind counted, as a multiple of what was submitted:", ratios, 2_000, "phases");
-}
-
-fn cliff_line(at: usize, cliff: &CliffLine) -> String {
-    let CliffLine { at_gb, low_gb, high_gb, before_mb_s, after_mb_s } = *cliff;
-    let place = format!("{} GB ({} to {})", number(at_gb), number(low_gb), number(high_gb));
-    format!("- Cliff {} at {place}: {} → {} MB/s", at + 1, number(before_mb_s), number(after_mb_s))
 }
 
 /// What was measured, by what and where; a refused run may know little of it.
@@ -250,8 +234,8 @@ mod tests {
             assert!(!bare.contains('<'), "{line}");
             assert!(!line.starts_with('|') || bare.matches('|').count() == 5, "{line}");
         }
-        assert_eq!(page.lines().filter(|line| line.starts_with("```")).count(), 2, "{page}");
-        assert_eq!(page.lines().filter(|line| line.starts_with('#')).count(), 6, "{page}");
+        assert_eq!(page.lines().filter(|line| line.starts_with("```")).count(), 4, "{page}");
+        assert_eq!(page.lines().filter(|line| line.starts_with('#')).count(), 7, "{page}");
     }
 
     #[test]

@@ -1,0 +1,84 @@
+//! The sections of `report.md` on the suites: curves, cliffs, steady states.
+
+use std::fmt::Write as _;
+
+use super::{FACT, list, span};
+use crate::report::table::number;
+use crate::report::text::{code, sentence};
+use crate::report::{CliffLine, FillReport, FsefLine, LatencyLine, LevelReport, SteadyLine, curve};
+use crate::units::Bytes;
+
+/// The curve and what was found in it.
+pub(super) fn fill_section(page: &mut String, fill: &FillReport) {
+    let rate = if fill.seconds > 0.0 { fill.bytes as f64 / 1e6 / fill.seconds } else { 0.0 };
+    let (bytes, span) = (Bytes(fill.bytes), span(fill.seconds));
+    let _ = writeln!(page, "\n## Fill\n\n{bytes} in {span}: {} MB/s on average.", number(rate));
+    list(page, "", fill.cliffs.iter().enumerate().map(|(at, cliff)| cliff_line(at, cliff)), 3_000, "cliffs");
+    let chart = curve::chart(&fill.curve, &fill.cliffs, curve::WIDTH, curve::HEIGHT);
+    if !chart.is_empty() {
+        let _ = writeln!(page, "\nThroughput over GB written:\n\n```text\n{chart}\n```");
+    }
+    let bad = fill.bad_blocks.iter().map(|block| format!("- {}", sentence(block, FACT)));
+    list(page, "Blocks that are not what was written:", bad, 3_000, "blocks");
+    ratios(page, &fill.counter_ratios);
+}
+
+/// One level of random writes: its curve, and whether it settled.
+pub(super) fn level_section(page: &mut String, level: &LevelReport) {
+    let rate = if level.seconds > 0.0 { level.bytes as f64 / 1e6 / level.seconds } else { 0.0 };
+    let (bytes, span) = (Bytes(level.bytes), span(level.seconds));
+    let _ = writeln!(page, "\n## Random writes, level {}\n", code(&level.level, FACT));
+    let _ = writeln!(page, "{bytes} in {span}: {} MB/s on average. {}", number(rate), steady_line(&level.steady));
+    if let Some(latency) = level.latency {
+        let LatencyLine { p50_us, p99_us, p999_us, p9999_us, max_us } = latency;
+        let figures = [p50_us, p99_us, p999_us, p9999_us, max_us].map(number).join(" / ");
+        let _ = writeln!(page, "\nLatency p50 / p99 / p99.9 / p99.99 / max: {figures} µs.");
+    }
+    list(page, "", level.cliffs.iter().enumerate().map(|(at, cliff)| cliff_line(at, cliff)), 3_000, "cliffs");
+    let chart = curve::chart(&level.curve, &level.cliffs, curve::WIDTH, curve::HEIGHT);
+    if !chart.is_empty() {
+        let _ = writeln!(page, "\nThroughput over GB written since the prefill:\n\n```text\n{chart}\n```");
+    }
+    ratios(page, &level.counter_ratios);
+}
+
+fn steady_line(steady: &SteadyLine) -> String {
+    let evidence = match (steady.range, steady.excursion) {
+        (Some(range), Some(excursion)) => format!(
+            " (SNIA, last five minutes: range {} % of at most 20 %, slope {} % of at most 10 %)",
+            number(range * 100.0),
+            number(excursion * 100.0)
+        ),
+        _ => String::new(),
+    };
+    match (steady.state, steady.mb_s, steady.since_s) {
+        ("reached", Some(mb_s), Some(since)) => {
+            format!("Steady at {} MB/s since {}{evidence}.", number(mb_s), span(since))
+        }
+        ("lost", ..) => format!("It was steady for a while and is not at the end{evidence}."),
+        ("never", ..) => format!("It never became steady{evidence}."),
+        _ => "Too short to say whether it is steady: that takes five minutes.".to_owned(),
+    }
+}
+
+fn ratios(page: &mut String, ratios: &[(String, f64)]) {
+    let ratios = ratios.iter().map(|(phase, ratio)| format!("- {}: {} ×", code(phase, FACT), number(*ratio)));
+    list(page, "Bytes that the device behind counted, as a multiple of what was submitted:", ratios, 2_000, "phases");
+}
+
+fn cliff_line(at: usize, cliff: &CliffLine) -> String {
+    let CliffLine { at_gb, low_gb, high_gb, before_mb_s, after_mb_s } = *cliff;
+    let place = format!("{} GB ({} to {})", number(at_gb), number(low_gb), number(high_gb));
+    format!("- Cliff {} at {place}: {} → {} MB/s", at + 1, number(before_mb_s), number(after_mb_s))
+}
+
+/// How the steady rate falls as the drive fills.
+pub(super) fn fsef_line(page: &mut String, fsef: Option<FsefLine>) {
+    if let Some(FsefLine { mb_s_per_gb, standard_error, levels }) = fsef {
+        let (slope, error) = (number(mb_s_per_gb), number(standard_error));
+        let _ = writeln!(
+            page,
+            "\nFree space erase factor: {slope} ± {error} MB/s for each extra free GB, over {levels} steady levels."
+        );
+    }
+}

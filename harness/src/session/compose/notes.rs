@@ -1,0 +1,68 @@
+//! What a reader must know to believe a run's figures.
+
+use crate::journal::record::Counted;
+use crate::journal::replay::{PhaseReplay, Replay};
+use crate::plan::phase::Work;
+use crate::plan::profile::Data;
+
+/// What a device counts may differ from what was submitted: metadata add to it, rounding takes away.
+const RATIO: std::ops::RangeInclusive<f64> = 0.98..=1.10;
+
+pub(super) fn counted(replay: &Replay) -> impl Iterator<Item = (&str, Counted)> {
+    replay.phases.iter().filter_map(|phase| Some((phase.id.as_str(), phase.counted?)))
+}
+
+pub(super) fn ratio(counted: Counted) -> f64 {
+    counted.device.0 as f64 / counted.submitted.0.max(1) as f64
+}
+
+/// Phases whose bytes the device did not count, with the reason; a burst that is small beside the
+/// filesystem's own writes is not held to it.
+pub(super) fn incomparable(replay: &Replay) -> Vec<String> {
+    let mut why: Vec<String> = counted(replay)
+        .filter(|(_, counted)| !RATIO.contains(&ratio(*counted)))
+        .map(|(id, counted)| {
+            format!(
+                "not comparable: in {id} the device counted {:.2} × the bytes submitted (0.98 to 1.10 expected): {}",
+                ratio(counted),
+                if ratio(counted) < 1.0 {
+                    "they went to a cache, not to the drive"
+                } else {
+                    "others used the drive meanwhile"
+                }
+            )
+        })
+        .collect();
+    let measured = replay.phases.iter().any(|phase| phase.moved().0 > 0 && phase.end_ns.is_some());
+    if why.is_empty() && measured && counted(replay).next().is_none() {
+        why.push(
+            "not comparable: the device behind this filesystem has no counters that could prove the bytes reached it"
+                .to_owned(),
+        );
+    }
+    why
+}
+
+pub(super) fn notes(replay: &Replay, incomparable: &[String]) -> Vec<String> {
+    let mut notes = incomparable.to_vec();
+    if replay.resumes > 0 {
+        notes.push(format!("the run was cut and resumed {} times; no timing spans a cut", replay.resumes));
+    }
+    for skipped in &replay.header.plan.skipped {
+        notes.push(format!("{} was left out: {}", skipped.what, skipped.reason));
+    }
+    if replay.header.environment.get("build") == Some("debug") {
+        notes.push("measured by a debug build, which is slower than a release build".to_owned());
+    }
+    let zeros = |phase: &PhaseReplay| {
+        let planned = replay.header.plan.phase(&phase.id);
+        planned.is_some_and(|p| p.work == Work::Verify && p.io.data == Data::Zeros)
+    };
+    if replay.phases.iter().any(zeros) {
+        notes.push("verification was weak: the data were zeros, with one stamped block a segment".to_owned());
+    }
+    if replay.header.journal_on_target {
+        notes.push("the journal is on the measured drive; its few writes are part of the figures".to_owned());
+    }
+    notes
+}

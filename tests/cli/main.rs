@@ -1,0 +1,48 @@
+//! The command line on real disks: what a user does and what may go wrong, each as a claim.
+//!
+//! One file a subject. The tests write only into folders and devices that they made.
+
+mod cliff;
+mod corruption;
+mod kill;
+mod output;
+mod quick;
+mod refusals;
+mod signals;
+mod space;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use storage_check_tests::rig;
+use storage_check_tests::tool::Tool;
+
+fn main() -> ExitCode {
+    let subjects = [
+        quick::trials(),
+        refusals::trials(),
+        output::trials(),
+        kill::trials(),
+        corruption::trials(),
+        cliff::trials(),
+        space::trials(),
+        signals::trials(),
+    ];
+    rig::main(subjects.into_iter().flatten().collect())
+}
+
+/// The program as the tests were built.
+fn plain() -> Tool {
+    Tool::new(env!("CARGO_BIN_EXE_xtask"))
+}
+
+/// The program as it is shipped.
+fn optimised() -> anyhow::Result<Tool> {
+    Tool::optimised(env!("CARGO_BIN_EXE_xtask"))
+}
+
+/// The arguments of a run, as text: all paths of the tests are UTF-8.
+fn run_arguments(target: &Path, profile: &Path, out: &Path) -> Vec<String> {
+    let text = |path: &Path| path.display().to_string();
+    ["run", "--target", &text(target), "--profile", &text(profile), "--out", &text(out)].map(str::to_owned).to_vec()
+}

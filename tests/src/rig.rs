@@ -1,0 +1,69 @@
+//! What a test needs of the machine, and how it says so when the machine lacks it.
+//!
+//! A test whose rig is missing is reported as ignored, with the reason in its kind: never as passed.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// Something that not every machine has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// A filesystem of its own on a loop device.
+    LoopFs,
+    /// A write throttle on a block device.
+    Throttle,
+    /// A command.
+    Command(&'static str),
+}
+
+impl Need {
+    /// What is missing; none where it is there.
+    #[must_use]
+    pub fn missing(self) -> Option<String> {
+        match self {
+            Need::LoopFs => {
+                let commands = ["losetup", "mkfs.ext4", "mount", "umount"];
+                not_root()
+                    .or_else(|| (!Path::new("/dev/loop-control").exists()).then(|| "no /dev/loop-control".to_owned()))
+                    .or_else(|| commands.into_iter().find_map(|name| Need::Command(name).missing()))
+            }
+            Need::Throttle => not_root().or_else(|| crate::throttle::missing().map(str::to_owned)),
+            Need::Command(name) => command(name).is_none().then(|| format!("no {name}")),
+        }
+    }
+}
+
+fn not_root() -> Option<String> {
+    (!rustix::process::geteuid().is_root()).then(|| "not root".to_owned())
+}
+
+/// Where a command is: on `PATH`, or where only root's has it.
+#[must_use]
+pub fn command(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
+    folders.map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
+/// A test by its claim and its needs.
+pub fn trial(
+    claim: impl Into<String>,
+    needs: &[Need],
+    test: impl FnOnce() -> anyhow::Result<()> + Send + 'static,
+) -> Trial {
+    let missing: Vec<String> = needs.iter().filter_map(|need| need.missing()).collect();
+    let trial = Trial::test(claim, move || test().map_err(|why| Failed::from(format!("{why:#}"))));
+    if missing.is_empty() {
+        return trial;
+    }
+    trial.with_ignored_flag(true).with_kind(format!("ignored: {}", missing.join(", ")))
+}
+
+/// Runs tests one after the other: runs lock the drive that they measure.
+#[must_use]
+pub fn main(trials: Vec<Trial>) -> ExitCode {
+    let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
