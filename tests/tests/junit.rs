@@ -100,6 +100,7 @@ fn report(text: &str, verdict: Verdict, failure: Option<FailureKind>) -> Report 
         role,
         verdict,
         reason: text.to_owned(),
+        against: None,
     };
     let own = || text.to_owned();
     Report {

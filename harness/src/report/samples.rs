@@ -25,7 +25,7 @@ pub(super) fn hostile() -> String {
 
 /// A metric with what is said of it.
 pub(super) fn judged(id: &str, value: Value, role: Role, verdict: Verdict, reason: &str) -> Judged {
-    Judged { metric: Metric::new(id, value), role, verdict, reason: reason.to_owned() }
+    Judged { metric: Metric::new(id, value), role, verdict, reason: reason.to_owned(), against: None }
 }
 
 /// A finished fill with one cliff: something of every verdict and every sort of value.

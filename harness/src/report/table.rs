@@ -45,7 +45,7 @@ pub fn rows(report: &Report) -> Vec<Row> {
 /// The row of one metric.
 #[must_use]
 pub fn row(judged: &Judged) -> Row {
-    let Judged { metric, role, verdict, reason } = judged;
+    let Judged { metric, role, verdict, reason, .. } = judged;
     Row {
         id: metric.id.clone(),
         value: value(metric),

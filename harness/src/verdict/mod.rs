@@ -4,9 +4,14 @@
 
 pub mod baseline;
 mod baseline_check;
+pub mod candidate;
+pub mod compare;
 pub mod judge;
 #[cfg(test)]
 mod sample;
+pub mod standing;
+pub mod surroundings;
+pub mod tolerance;
 
 use serde::Serialize;
 

@@ -1,6 +1,7 @@
 //! Baselines and metrics that the tests of this folder share. Only for tests.
 
 use super::baseline::{Acceptance, Accepted, Baseline, Direction, Golden, Key, Provenance, SCHEMA};
+use super::candidate::Candidate;
 use crate::analysis::metric::{Metric, Value};
 
 /// A baseline of metrics with their figures, one a run.
@@ -44,5 +45,36 @@ pub(super) fn baseline(metrics: &[(&str, &[f64])]) -> Baseline {
             why: "first state".to_owned(),
             runs: numbered("run-", ""),
         }],
+    }
+}
+
+/// A baseline of metrics without a cliff up to so many GB.
+pub(super) fn none_up_to(metrics: &[(&str, f64)]) -> Baseline {
+    let empty: Vec<(&str, &[f64])> = metrics.iter().map(|(id, _)| (*id, [].as_slice())).collect();
+    let mut baseline = baseline(&empty);
+    for (id, least) in metrics {
+        if let Some(accepted) = baseline.metric.get_mut(*id) {
+            accepted.more_than = Some(*least);
+        }
+        if let Some(golden) = baseline.golden.get_mut(*id) {
+            golden.more_than = Some(*least);
+        }
+    }
+    baseline
+}
+
+/// A run of what [`baseline`] is of, in the same surroundings, that wrote 200 GB.
+pub(super) fn candidate(metrics: &[(&str, Value)]) -> Candidate {
+    let baseline = baseline(&[]);
+    Candidate {
+        run: "run-9".to_owned(),
+        started: "2026-02-01T00:00:00Z".to_owned(),
+        fingerprint: baseline.fingerprint,
+        key: baseline.key,
+        unit: Some("5f1d7a84db00".to_owned()),
+        environment: baseline.environment,
+        metrics: metrics.iter().map(|(id, value)| Metric::new(id, value.clone())).collect(),
+        reach_gb: [("fill.".to_owned(), 200.0)].into(),
+        left_out: Vec::new(),
     }
 }

@@ -211,7 +211,7 @@ fn rules(profile: Option<&Profile>) -> Rules {
         let number = |number: Option<crate::plan::profile::Number>| number.map(crate::plan::profile::Number::value);
         (id.clone(), Limit { least: number(limit.least), most: number(limit.most) })
     });
-    Rules { limits: limits.collect(), gates: profile.judge.gates.clone() }
+    Rules { limits: limits.collect(), gates: profile.judge.gates.clone(), ..Rules::default() }
 }
 
 fn failure(replay: &Replay) -> Option<Failure> {
