@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::baseline::{Baseline, Key};
-use super::surroundings::{Change, UnderTest, changes, confounders};
+use super::surroundings::{Change, UnderTest, changes, confounders, side_effects};
 use crate::analysis::metric::Metric;
 
 /// A run that is judged or accepted.
@@ -29,6 +29,17 @@ pub struct Candidate {
     pub reach_gb: BTreeMap<String, f64>,
     /// Parts of the profile that were left out, such as `random_write.25pct`, and why.
     pub left_out: Vec<(String, String)>,
+}
+
+/// What surrounds a run against what surrounded its baseline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Surroundings {
+    /// Every fact that differs.
+    pub changes: Vec<Change>,
+    /// Why nothing may be concluded, if so.
+    pub confounded: Option<String>,
+    /// A link, cache or scheduler that changed with a variable under test.
+    pub side_effect: Option<String>,
 }
 
 /// The metrics' prefix of a suite or level: `fill.` of `fill.cliff2_gb`.
@@ -87,12 +98,17 @@ impl Candidate {
 
     /// What changed since the baseline, and why that forbids to compare, if it does.
     #[must_use]
-    pub fn surroundings(&self, baseline: &Baseline, under_test: &UnderTest) -> (Vec<Change>, Option<String>) {
+    pub fn surroundings(&self, baseline: &Baseline, under_test: &UnderTest) -> Surroundings {
         let changes = changes(&baseline.environment, &self.environment, under_test);
-        let mut why: Vec<String> = confounders(&changes).iter().map(ToString::to_string).collect();
+        let text = |changes: &[&Change]| changes.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let mut why = text(&confounders(&changes));
         why.extend(self.other_unit(baseline));
-        let why = (!why.is_empty()).then(|| format!("not comparable: {}", why.join(", ")));
-        (changes, why)
+        let confounded = (!why.is_empty()).then(|| format!("not comparable: {}", why.join(", ")));
+        let causes = text(&changes.iter().filter(|change| change.under_test).collect::<Vec<_>>());
+        let effects = text(&side_effects(&changes));
+        let side_effect =
+            (!effects.is_empty()).then(|| format!("{} changed with {}", effects.join(", "), causes.join(", ")));
+        Surroundings { changes, confounded, side_effect }
     }
 
     /// Another unit of the model differs by an amount that is not known yet: nothing can be shown by it.
@@ -136,7 +152,7 @@ mod tests {
     fn another_unit_is_a_difference_and_two_drives_without_serial_are_not() {
         let mut sample = baseline(&[("fill.fast_mb_s", &[100.0])]);
         let mut run = candidate(&[]);
-        let why = |run: &Candidate, sample: &Baseline| run.surroundings(sample, &UnderTest::default()).1;
+        let why = |run: &Candidate, sample: &Baseline| run.surroundings(sample, &UnderTest::default()).confounded;
         assert_eq!(why(&run, &sample), None);
         run.unit = Some("ffff".to_owned());
         assert!(why(&run, &sample).unwrap().contains("another unit of this model"));

@@ -2,6 +2,7 @@
 //!
 //! Pure: knows no drive, no file and no report.
 
+pub mod accept;
 pub mod baseline;
 mod baseline_check;
 pub mod candidate;

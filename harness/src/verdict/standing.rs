@@ -20,6 +20,9 @@ pub struct Standing<'a> {
     pub baseline: &'a Baseline,
     /// Why nothing may be concluded from the comparison, if so: what else changed.
     pub confounded: Option<&'a str>,
+    /// A link, cache or scheduler that changed with a variable under test: the cause of what became worse, and
+    /// more than what stayed can be believed with.
+    pub side_effect: Option<&'a str>,
 }
 
 /// What is said of a metric that was compared.
@@ -147,6 +150,17 @@ impl Standing<'_> {
                 };
                 Stand { verdict: Verdict::Inconclusive, reason: format!("{why}{would}"), ..stand }
             }
+            _ => self.with_side_effect(stand),
+        }
+    }
+
+    fn with_side_effect(&self, stand: Stand) -> Stand {
+        match (self.side_effect, stand.verdict) {
+            (Some(what), Verdict::Regressed) => Stand { reason: format!("{}; cause: {what}", stand.reason), ..stand },
+            (Some(what), Verdict::Held | Verdict::Improved) => {
+                let reason = format!("{what}; by the figures alone it would be {}", stand.verdict);
+                Stand { verdict: Verdict::Inconclusive, reason, ..stand }
+            }
             _ => stand,
         }
     }
@@ -195,7 +209,7 @@ mod tests {
     /// Judges a run against a baseline, with the default rules.
     fn judged(run: &[(&str, Value)], baseline: &Baseline, confounded: Option<&str>) -> Vec<Judged> {
         let run = candidate(run);
-        judge_against(&Rules::default(), &Standing { run: &run, baseline, confounded })
+        judge_against(&Rules::default(), &Standing { run: &run, baseline, confounded, side_effect: None })
     }
 
     #[track_caller]
@@ -295,6 +309,21 @@ mod tests {
             assert!(judged[0].reason.ends_with(would), "{judged:?}");
             assert!(judged[0].against.is_some());
         }
+    }
+
+    #[test]
+    fn a_link_that_changed_with_what_is_under_test_is_the_cause() {
+        let one = baseline(&[(FLOOR, &[100.0])]);
+        let check = |value, expect, words: &str| {
+            let run = candidate(&[(FLOOR, Value::Number(value))]);
+            let side_effect = Some("drive.link x4 → x2 changed with drive.firmware");
+            let standing = Standing { run: &run, baseline: &one, confounded: None, side_effect };
+            let judged = judge_against(&Rules::default(), &standing);
+            assert_eq!(judged[0].verdict, expect);
+            assert!(judged[0].reason.contains(words), "{judged:?}");
+        };
+        check(50.0, Verdict::Regressed, "cause: drive.link x4 → x2");
+        check(100.0, Verdict::Inconclusive, "by the figures alone it would be held");
     }
 
     #[test]
