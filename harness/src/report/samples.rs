@@ -85,6 +85,8 @@ pub(super) fn finished() -> Report {
         plan: None,
         notes: vec!["the journal lies on the drive that is measured".to_owned()],
         failure: None,
+        changes: Vec::new(),
+        baseline: None,
         bytes_written: 1_072_500_000_000,
         elapsed_s: 7_412.345_678,
     }

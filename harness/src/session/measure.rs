@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 
 use super::folder::RunFolder;
+use super::judging::Bench;
 use super::{Event, Observer, Outcome, Request, RequestError, compose, new_journal};
 use crate::engine::{Clock, EngineFactory};
 use crate::journal::file::{self, JournalError, Writer};
@@ -27,6 +28,7 @@ pub(super) struct Measurement<'a> {
     pub(super) folder: &'a RunFolder,
     pub(super) keep: bool,
     pub(super) stop: &'a AtomicBool,
+    pub(super) bench: Bench,
 }
 
 /// The header of a new run.
@@ -75,6 +77,12 @@ impl Measurement<'_> {
             observer.event(Event::Note(format!("removed what run {run} had left: {freed} freed")));
         }
         observer.event(Event::Begins { folder: self.folder.path(), header: &self.header, so_far: None });
+        let found = &self.bench.found;
+        // Hours before the verdict would say it.
+        if found.baseline.as_ref().is_some_and(|baseline| baseline.fingerprint != self.header.fingerprint) {
+            let path = found.path.display();
+            observer.event(Event::Note(format!("{path} is of another version of this profile and will not be used")));
+        }
         let begun = new_journal(self.folder, &self.header.plan).and_then(|mut journal| {
             journal.append(&Record::Header(Box::new(self.header.clone())))?;
             journal.sync()?;
@@ -128,7 +136,7 @@ impl Measurement<'_> {
             }
         };
         let report = match file::read(self.folder.path()) {
-            Ok(replay) => compose::report(&replay),
+            Ok(replay) => compose::judged(&replay, Some(&self.bench)).0,
             Err(why) => {
                 let why = stopped.unwrap_or_else(|| why.to_string());
                 compose::with_header(&self.header, FailureKind::Failed, &why)

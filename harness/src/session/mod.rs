@@ -3,9 +3,12 @@
 //! The one place that knows all stages. Prints nothing: a caller watches through an [`Observer`] and gets
 //! an [`Outcome`].
 
+pub mod baselines;
 pub mod compose;
 pub mod folder;
+pub mod judging;
 mod measure;
+pub mod stored;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -22,7 +25,9 @@ use crate::target::guard::{Armed, Consent, Need};
 use crate::target::open::{OpenError, Opened, Purpose, open};
 use crate::target::{self, Facts};
 use crate::units::{Bytes, Nanos};
+use baselines::BaselineFileError;
 use folder::{FolderError, RunFolder};
+use judging::Judging;
 
 /// What the user asks for.
 #[derive(Clone, Debug)]
@@ -39,6 +44,8 @@ pub struct Request {
     pub keep: bool,
     /// The most that may be written, if less than the profile allows.
     pub max_write: Option<Bytes>,
+    /// How the run is judged.
+    pub judging: Judging,
 }
 
 impl Request {
@@ -102,6 +109,9 @@ pub enum RequestError {
     /// The journal of the run to go on with.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// A baseline.
+    #[error(transparent)]
+    Baseline(#[from] BaselineFileError),
     /// The run to resume or discard cannot be.
     #[error("{0}")]
     Run(String),
@@ -206,6 +216,13 @@ pub fn run_with<F: EngineFactory>(
         }
         Err(why) => return Ok(refused(&why.into(), Some(&facts))?),
     };
+    let bench = match stored::bench(&facts, &request.profile.name, run_folder.path(), &request.judging) {
+        Ok(bench) => bench,
+        Err(why) => {
+            run_folder.remove_empty();
+            return Err(why.into());
+        }
+    };
     let (armed, opened) = match arm(&facts, &plan, &request.consent, run_folder.id(), Purpose::New, Bytes(0)) {
         Ok(both) => both,
         Err(why) => return Ok(refused(&why, Some(&facts))?),
@@ -213,7 +230,7 @@ pub fn run_with<F: EngineFactory>(
     let clock = Clock::starting_at(Nanos(0));
     let factory = engines(&opened, clock);
     let header = measure::header(request, &run_folder, &armed, plan, factory.name());
-    let measurement = measure::Measurement { header, opened, folder: &run_folder, keep: request.keep, stop };
+    let measurement = measure::Measurement { header, opened, folder: &run_folder, keep: request.keep, stop, bench };
     measurement.new_run(observer, &factory, clock)
 }
 
@@ -221,8 +238,14 @@ pub fn run_with<F: EngineFactory>(
 ///
 /// # Errors
 /// The run cannot be read or is finished.
-pub fn resume(run: &Path, keep: bool, observer: &mut dyn Observer, stop: &AtomicBool) -> Result<Outcome, RequestError> {
-    resume_with(run, keep, observer, stop, |opened, clock| SyncFactory::new(opened.scratch.clone(), clock))
+pub fn resume(
+    run: &Path,
+    keep: bool,
+    judging: &Judging,
+    observer: &mut dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Outcome, RequestError> {
+    resume_with(run, keep, judging, observer, stop, |opened, clock| SyncFactory::new(opened.scratch.clone(), clock))
 }
 
 /// [`resume`], on engines of the caller's choice.
@@ -232,6 +255,7 @@ pub fn resume(run: &Path, keep: bool, observer: &mut dyn Observer, stop: &Atomic
 pub fn resume_with<F: EngineFactory>(
     run: &Path,
     keep: bool,
+    judging: &Judging,
     observer: &mut dyn Observer,
     stop: &AtomicBool,
     engines: impl FnOnce(&Opened, Clock) -> F,
@@ -244,6 +268,7 @@ pub fn resume_with<F: EngineFactory>(
             so_far.header.run
         )));
     }
+    let bench = stored::bench_of(&so_far, run_folder.path(), judging)?;
     let header = so_far.header.clone();
     let opened = match reopen(&header, &so_far, Purpose::Resume) {
         Ok(opened) => opened,
@@ -259,7 +284,7 @@ pub fn resume_with<F: EngineFactory>(
         let report = compose::refused_resume(&so_far, &why);
         return Ok(Outcome { report, folder: run_folder.path().to_owned() });
     }
-    let measurement = measure::Measurement { header, opened, folder: &run_folder, keep, stop };
+    let measurement = measure::Measurement { header, opened, folder: &run_folder, keep, stop, bench };
     measurement.resumed(so_far, observer, &factory, clock)
 }
 

@@ -38,7 +38,7 @@ impl Standing<'_> {
     /// Compares a metric of the run.
     pub(super) fn of(&self, metric: &Metric, role: Role, rules: &Rules) -> Stand {
         let stand = |role, verdict, reason: &str| Stand { role, verdict, reason: reason.to_owned(), against: None };
-        let Some(accepted) = self.baseline.metric.get(&metric.id) else { return self.new(metric, role) };
+        let Some(accepted) = self.baseline.metric.get(&metric.id) else { return self.unknown(metric, role) };
         if let Some(why) = mismatch(metric, accepted) {
             return stand(Role::Gate, Verdict::Error, &why);
         }
@@ -94,7 +94,7 @@ impl Standing<'_> {
     }
 
     /// A metric that the baseline does not have.
-    fn new(&self, metric: &Metric, role: Role) -> Stand {
+    fn unknown(&self, metric: &Metric, role: Role) -> Stand {
         let first = self.baseline.metric.get(&format!("{}cliff_gb", suite(&metric.id)));
         let (verdict, reason) = match (first, &metric.value, role) {
             (Some(_), Value::Number(_), _) if is_further_cliff(&metric.id) => {

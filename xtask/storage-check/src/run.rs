@@ -6,12 +6,14 @@ use std::sync::atomic::AtomicBool;
 
 use harness::plan::builtin;
 use harness::plan::profile::Profile;
+use harness::session::judging::Judging;
 use harness::session::{self, Outcome, Request, RequestError};
 use harness::target::Consent;
 
 use crate::arguments::{Format, RunArguments, What};
 use crate::console::Console;
 use crate::exit::Exit;
+use crate::judge::judging;
 use crate::progress::Progress;
 use crate::{signals, summary};
 
@@ -38,9 +40,10 @@ pub(crate) fn run(arguments: &RunArguments, console: &mut Console) -> Exit {
 fn measure(arguments: &RunArguments, console: &mut Console, stop: &Arc<AtomicBool>) -> Result<Outcome, RequestError> {
     let mut progress = Progress::new(console, arguments.verbose);
     if let Some(run) = &arguments.resume {
-        return session::resume(run, arguments.keep, &mut progress, stop);
+        return session::resume(run, arguments.keep, &judging(&arguments.judged, None)?, &mut progress, stop);
     }
-    let request = request(&arguments.what, arguments.out.clone(), arguments.keep)?;
+    let mut request = request(&arguments.what, arguments.out.clone(), arguments.keep)?;
+    request.judging = judging(&arguments.judged, None)?;
     session::run(&request, &mut progress, stop)
 }
 
@@ -53,11 +56,12 @@ pub(crate) fn request(what: &What, out: PathBuf, keep: bool) -> Result<Request, 
         consent: Consent { fill_volume: what.fill_volume.clone() },
         keep,
         max_write: what.max_write,
+        judging: Judging::default(),
     })
 }
 
 /// A file where one is named, else a built-in profile.
-fn profile(name: &str) -> Result<Profile, RequestError> {
+pub(crate) fn profile(name: &str) -> Result<Profile, RequestError> {
     let path = Path::new(name);
     let is_file = name.contains('/') || path.extension().is_some_and(|extension| extension == "toml");
     if !is_file && builtin::text(name).is_some() {
@@ -91,16 +95,18 @@ fn finish(outcome: &Outcome, console: &Console) -> Exit {
     match console.format {
         Format::Json => console.result(harness::report::json::render(&outcome.report).trim_end()),
         Format::Text if console.quiet => console.result(&summary::verdict_line(&outcome.report, console)),
-        Format::Text => console.result(&summary::render(&outcome.report, &outcome.folder, console)),
+        Format::Text => console.result(&summary::render(&outcome.report, Some(&outcome.folder), console)),
     }
     Exit::of(outcome.report.exit_code)
 }
 
 /// Usage errors are 2; a report or journal that could not be written is a failed run.
-fn exit_of(why: &RequestError) -> Exit {
+pub(crate) fn exit_of(why: &RequestError) -> Exit {
+    use harness::session::baselines::BaselineFileError;
     use harness::session::folder::FolderError;
     match why {
         RequestError::Folder(FolderError::Io { operation, .. }) if *operation == "writing" => Exit::RunFailed,
+        RequestError::Baseline(BaselineFileError::Io { operation, .. }) if *operation == "writing" => Exit::RunFailed,
         RequestError::Folder(FolderError::Render { .. }) => Exit::RunFailed,
         _ => Exit::Usage,
     }
