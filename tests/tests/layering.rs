@@ -59,7 +59,7 @@ const PURE: &[&str] = &[
     "journal/record.rs",
     "journal/replay.rs",
     "run/merge.rs",
-    "session/compose.rs",
+    "session/compose/",
     "target/facts/dm.rs",
     "target/facts/mounts.rs",
     "target/facts/text.rs",

@@ -120,20 +120,29 @@ impl Series {
 
     /// Median rate of the bytes from `from` to `to`: half of these bytes went at most this fast.
     ///
-    /// Weighted by bytes, so that a series cut into short and long steps has one answer. A stall is
-    /// one slow step and hardly moves it, for which reason it says nothing of stalls.
+    /// Many steps are cut into parts of equal bytes, several steps to a part, because steps that alternate
+    /// between fast and slow (a throttle's slices, a flush at each segment's end) have a median at which no
+    /// stretch of time ever went. A stall falls into one part and hardly moves the median, for which reason
+    /// it says nothing of stalls.
     #[must_use]
     pub fn median_between(&self, from: Bytes, to: Bytes) -> Option<Rate> {
-        let mut rates = Vec::new();
-        let mut start = Bytes(0);
-        for (step, end) in self.steps.iter().zip(&self.ends) {
-            let inside = end.bytes.min(to).saturating_sub(start.max(from));
-            if inside.0 > 0 {
-                rates.extend(step.rate().map(|rate| (rate, inside)));
-            }
-            start = end.bytes;
-        }
-        weighted_median(rates)
+        let (from, to) = (from.min(self.total()), to.min(self.total()));
+        let first = self.ends.partition_point(|end| end.bytes <= from);
+        let last = self.ends.partition_point(|end| end.bytes < to);
+        let steps = (last + 1).min(self.ends.len()).saturating_sub(first);
+        let borders: Vec<Bytes> = if steps < FEW_STEPS {
+            let ends = self.ends.iter().skip(first).take(steps).map(|end| end.bytes.min(to));
+            std::iter::once(from).chain(ends).collect()
+        } else {
+            let parts = (steps / STEPS_A_PART).min(MOST_PARTS) as u64;
+            let share = |part: u64| u128::from((to - from).0) * u128::from(part) / u128::from(parts);
+            (0..=parts).map(|part| Bytes(from.0 + share(part) as u64)).collect()
+        };
+        let parts = borders.windows(2).filter_map(|part| match part {
+            [start, end] => Some((self.rate_between(*start, *end)?, *end - *start)),
+            _ => None,
+        });
+        weighted_median(parts.collect())
     }
 
     /// The moment at which byte `at` had completed.
@@ -164,6 +173,13 @@ impl Step {
         }
     }
 }
+
+/// Fewer steps than these are each a part of its own.
+const FEW_STEPS: usize = 32;
+/// Steps that make a part, at least.
+const STEPS_A_PART: usize = 4;
+/// Parts at the most.
+const MOST_PARTS: usize = 64;
 
 /// The rate at which half of the bytes are reached, slowest first.
 fn weighted_median(mut rates: Vec<(Rate, Bytes)>) -> Option<Rate> {
@@ -224,6 +240,15 @@ mod tests {
         let series = check(&[(1000, 100), (1000, 0), (1000, 100)], &[(2000, 100), (1000, 100)]);
         assert_eq!(rate(series.rate_between(Bytes(0), Bytes(100))), Some(50.0));
         assert_eq!(rate(series.rate_between(Bytes(100), Bytes(200))), Some(100.0));
+    }
+
+    #[test]
+    fn steps_that_alternate_have_the_rate_of_the_stretch() {
+        // A throttle to 100 bytes/s that lets 150 through in one step and 50 in the next.
+        let steps: Vec<(u64, u64)> = (0..128).map(|n| (1000, if n % 2 == 0 { 150 } else { 50 })).collect();
+        let series = check(&steps, &steps);
+        let median = rate(series.median_between(Bytes(0), series.total())).unwrap();
+        assert!((95.0..105.0).contains(&median), "{median}");
     }
 
     #[test]
