@@ -86,7 +86,8 @@ pub fn number(value: f64) -> String {
 }
 
 /// Three significant digits, rounded down: "more than 1080" must not be said of 1076.
-fn number_below(value: f64) -> String {
+#[must_use]
+pub fn number_below(value: f64) -> String {
     let text = number(value);
     match (text.parse::<f64>(), format!("{value:e}").split_once('e')) {
         (Ok(rounded), Some((_, exponent))) if rounded > value => {
@@ -135,6 +136,8 @@ fn level(level: Level, metric: &Metric) -> String {
 fn change(by: f64, metric: &Metric) -> String {
     match metric.kind {
         Kind::Count | Kind::Stalls => {
+            // A baseline holds six digits: what is left is no change.
+            let by = if by.abs() < 0.005 { 0.0 } else { by };
             let sign = if by > 0.0 { "+" } else { "" };
             with_unit(format!("{sign}{}", number(by)), metric)
         }

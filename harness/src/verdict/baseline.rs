@@ -32,8 +32,8 @@ pub struct Baseline {
     pub provenance: Provenance,
     /// Each time that somebody accepted, the oldest first.
     pub accepted: Vec<Acceptance>,
-    /// The first accepted values of each metric: what slow drift is measured against.
-    pub golden: BTreeMap<String, Golden>,
+    /// The first accepted state: what slow drift is measured against.
+    pub golden: Golden,
 }
 
 /// What a baseline is of. Only stable facts: a kernel name may change at a reboot.
@@ -122,18 +122,18 @@ pub struct Acceptance {
     pub runs: Vec<String>,
 }
 
-/// The first accepted figures of a metric.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// The first accepted figures of each metric, a line a metric.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Golden {
-    /// When, RFC 3339, UTC.
+    /// When the state was accepted, RFC 3339, UTC; metrics that came later are those of a later day.
     pub when: String,
-    /// As in [`Accepted`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub more_than: Option<f64>,
-    /// As in [`Accepted`].
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub values: Vec<f64>,
+    /// No cliff up to this, as in [`Accepted`].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub more_than: BTreeMap<String, f64>,
+    /// One figure a run, as in [`Accepted`].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, Vec<f64>>,
 }
 
 /// What a baseline says of a metric, in one figure.
@@ -217,10 +217,12 @@ impl Accepted {
 }
 
 impl Golden {
-    /// The first accepted figure; none where no run had one.
+    /// The first accepted figure of a metric and the runs that it rests on; none where no run had one.
     #[must_use]
-    pub fn level(&self) -> Option<Level> {
-        level(&self.values, self.more_than)
+    pub fn of(&self, id: &str) -> Option<(Level, usize)> {
+        let values = self.values.get(id).map(Vec::as_slice).unwrap_or_default();
+        let level = level(values, self.more_than.get(id).copied())?;
+        Some((level, values.len().max(1)))
     }
 }
 
@@ -314,13 +316,12 @@ who = "somebody"
 why = "first state"
 runs = ["run-1", "run-2"]
 
-[golden."fill.fast_mb_s"]
+[golden]
 when = "2026-01-03T00:00:00Z"
-values = [2384.12, 2379.0]
 
-[golden."fill.verify_errors"]
-when = "2026-01-03T00:00:00Z"
-values = [0.0, 0.0]
+[golden.values]
+"fill.fast_mb_s" = [2384.12, 2379.0]
+"fill.verify_errors" = [0.0, 0.0]
 "#;
         assert_eq!(text, expect);
     }

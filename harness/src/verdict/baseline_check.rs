@@ -2,7 +2,7 @@
 //!
 //! Pure. A baseline is edited and merged by hand, so nothing of it is believed unchecked.
 
-use super::baseline::{Accepted, Baseline, BaselineError, Direction, Golden, figures};
+use super::baseline::{Accepted, Baseline, BaselineError, Direction, figures};
 
 /// A parse error with its line.
 pub(super) fn explain(text: &str, error: &toml::de::Error) -> BaselineError {
@@ -35,8 +35,11 @@ pub(super) fn check(baseline: &Baseline, text: &str) -> Result<(), BaselineError
     for (id, accepted) in &baseline.metric {
         check_metric(accepted, runs).map_err(|why| damaged(&format!("[metric.\"{id}\"]"), format!("{id}: {why}")))?;
     }
-    for (id, golden) in &baseline.golden {
-        check_golden(golden).map_err(|why| damaged(&format!("[golden.\"{id}\"]"), format!("golden of {id}: {why}")))?;
+    let golden = &baseline.golden;
+    for id in golden.values.keys().chain(golden.more_than.keys()) {
+        let values = golden.values.get(id).map(Vec::as_slice).unwrap_or_default();
+        check_figures(values, golden.more_than.get(id).copied())
+            .map_err(|why| damaged("[golden]", format!("golden of {id}: {why}")))?;
     }
     if baseline.accepted.is_empty() || baseline.accepted.iter().any(|accepted| accepted.why.trim().is_empty()) {
         return Err(damaged("[[accepted]]", "nobody accepted it with a reason".to_owned()));
@@ -64,12 +67,6 @@ fn check_metric(accepted: &Accepted, runs: usize) -> Result<(), String> {
     }
 }
 
-fn check_golden(golden: &Golden) -> Result<(), String> {
-    check_figures(&golden.values, golden.more_than)?;
-    let known = figures(&golden.values).count() > 0 || golden.more_than.is_some();
-    if known { Ok(()) } else { Err("it has neither `values` nor `more_than`".to_owned()) }
-}
-
 /// Every figure is finite; `nan` stands for none.
 fn check_figures(values: &[f64], more_than: Option<f64>) -> Result<(), String> {
     match figures(values).chain(more_than).find(|value| !value.is_finite()) {
@@ -93,7 +90,7 @@ mod tests {
 
     use super::*;
     use crate::analysis::metric::Kind;
-    use crate::verdict::baseline::{Acceptance, Key, Provenance, SCHEMA, rounded};
+    use crate::verdict::baseline::{Acceptance, Golden, Key, Provenance, SCHEMA, rounded};
     use crate::verdict::sample::baseline;
 
     /// The sample's text with one change is damaged, in that line and with these words.
@@ -143,11 +140,13 @@ mod tests {
             };
             let metric: std::collections::BTreeMap<String, Accepted> =
                 metrics.into_iter().map(|(id, metric)| (id, sort(metric))).collect();
-            let golden = metric.iter().filter(|(_, metric)| metric.absent.is_none());
-            let golden = golden.map(|(id, metric)| {
-                let (more_than, values) = (metric.more_than, metric.values.clone());
-                (id.clone(), Golden { when: text.clone(), more_than, values })
-            });
+            let values = metric.iter().filter(|(_, metric)| !metric.values.is_empty());
+            let least = metric.iter().filter_map(|(id, metric)| Some((id.clone(), metric.more_than?)));
+            let golden = Golden {
+                when: text.clone(),
+                more_than: least.collect(),
+                values: values.map(|(id, metric)| (id.clone(), metric.values.clone())).collect(),
+            };
             Baseline {
                 schema: SCHEMA,
                 fingerprint: text.clone(),
@@ -158,7 +157,7 @@ mod tests {
                     profile: text.clone(),
                 },
                 environment: texts.iter().map(|text| (text.clone(), text.clone())).collect(),
-                golden: golden.collect(),
+                golden,
                 metric,
                 provenance: Provenance {
                     run: texts.clone(),

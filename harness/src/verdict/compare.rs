@@ -59,7 +59,7 @@ pub(super) fn compare(value: &Value, level: Level, runs: usize, scale: &Scale) -
         (Value::Number(at), Level::MoreThan(least)) => cliff_against_none(*at, least, against),
         (Value::MoreThan(least), Level::Number(at)) => none_against_cliff(*least, at, scale, against),
         (Value::MoreThan(least), Level::MoreThan(base)) => {
-            (Verdict::Held, format!("no cliff up to {}, as in the baseline", gb(least.min(base))), against)
+            (Verdict::Held, format!("no cliff up to {}, as in the baseline", up_to(least.min(base))), against)
         }
     }
 }
@@ -143,27 +143,34 @@ fn decide(loss: f64, allowed: f64, floor: f64, tolerance_text: &str, floor_text:
 
 fn cliff_against_none(at: f64, least: f64, against: Against) -> Compared {
     if at >= least {
-        let reason = format!("no cliff up to {}, as in the baseline, which did not look further", gb(least));
+        let reason = format!("no cliff up to {}, as in the baseline, which did not look further", up_to(least));
         return (Verdict::Held, reason, against);
     }
-    let reason = format!("a cliff at {}, and the baseline has none up to {}", gb(at), gb(least));
+    let reason = format!("a cliff at {}, and the baseline has none up to {}", gb(at), up_to(least));
     (Verdict::Regressed, reason, against)
 }
 
 fn none_against_cliff(least: f64, at: f64, scale: &Scale, against: Against) -> Compared {
     if least >= at {
-        let reason = format!("no cliff up to {}, and the baseline has one at {}", gb(least), gb(at));
+        let reason = format!("no cliff up to {}, and the baseline has one at {}", up_to(least), gb(at));
         return (Verdict::Improved, reason, against);
     }
     // The cliff is beyond `least`: the loss is at most what it would be there.
     let (verdict, _, compared) = ratio(least, at, scale, against.clone());
-    let reason = format!("no cliff up to {}, where the run ended; the baseline's is at {}", gb(least), gb(at));
+    let reason = format!("no cliff up to {}, where the run ended; the baseline's is at {}", up_to(least), gb(at));
     let verdict = if verdict == Verdict::Held { Verdict::Held } else { Verdict::Inconclusive };
     (verdict, reason, Against { noise_floor: compared.noise_floor, ..against })
 }
 
 fn gb(value: f64) -> String {
     format!("{} GB", short(value))
+}
+
+/// Rounded down: nothing is known beyond.
+fn up_to(value: f64) -> String {
+    let rounded: f64 = short(value).parse().unwrap_or(value);
+    let step = libm::pow(10.0, libm::floor(libm::log10(value.max(1e-9))) - 2.0);
+    gb(if rounded > value { rounded - step } else { rounded })
 }
 
 /// At most three significant digits.
@@ -250,6 +257,15 @@ mod tests {
         cliff(Value::MoreThan(100.0), Level::MoreThan(100.0), Verdict::Held);
         cliff(Value::MoreThan(90.0), Level::MoreThan(100.0), Verdict::Held);
         cliff(Value::Absent("too-short"), Level::MoreThan(100.0), Verdict::Inconclusive);
+    }
+
+    #[test]
+    fn what_was_seen_is_never_rounded_up() {
+        let check = |value, expect: &str| assert_eq!(up_to(value), expect);
+        check(2.147_48, "2.14 GB");
+        check(1076.0, "1070 GB");
+        check(200.0, "200 GB");
+        check(0.099_96, "0.0999 GB");
     }
 
     #[test]

@@ -16,7 +16,6 @@ pub(super) fn baseline(metrics: &[(&str, &[f64])]) -> Baseline {
         let values = values.to_vec();
         Accepted { direction, kind: metric.kind, unit, tolerance: None, more_than: None, absent: None, values }
     };
-    let golden = |values: &[f64]| Golden { when: when.clone(), more_than: None, values: values.to_vec() };
     Baseline {
         schema: SCHEMA,
         fingerprint: "0ca223322f164a4e".to_owned(),
@@ -30,7 +29,11 @@ pub(super) fn baseline(metrics: &[(&str, &[f64])]) -> Baseline {
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into(),
         metric: metrics.iter().map(|(id, values)| ((*id).to_owned(), accepted(id, values))).collect(),
-        golden: metrics.iter().map(|(id, values)| ((*id).to_owned(), golden(values))).collect(),
+        golden: Golden {
+            when: when.clone(),
+            more_than: std::collections::BTreeMap::new(),
+            values: metrics.iter().map(|(id, values)| ((*id).to_owned(), values.to_vec())).collect(),
+        },
         provenance: Provenance {
             run: numbered("run-", ""),
             unit: each("5f1d7a84db00"),
@@ -56,9 +59,8 @@ pub(super) fn none_up_to(metrics: &[(&str, f64)]) -> Baseline {
         if let Some(accepted) = baseline.metric.get_mut(*id) {
             accepted.more_than = Some(*least);
         }
-        if let Some(golden) = baseline.golden.get_mut(*id) {
-            golden.more_than = Some(*least);
-        }
+        baseline.golden.more_than.insert((*id).to_owned(), *least);
+        baseline.golden.values.remove(*id);
     }
     baseline
 }

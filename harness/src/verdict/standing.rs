@@ -120,12 +120,10 @@ impl Standing<'_> {
 
     /// Held against today's baseline and yet worse than the first accepted state: slow drift.
     fn drift(&self, metric: &Metric, scale: &Scale, compared: Compared) -> Compared {
-        let golden = self.baseline.golden.get(&metric.id);
-        let Some((golden, level)) = golden.and_then(|golden| Some((golden, golden.level()?))) else { return compared };
+        let Some((level, runs)) = self.baseline.golden.of(&metric.id) else { return compared };
         if matches!(compared.0, Verdict::Regressed | Verdict::Error) || matches!(metric.value, Value::Absent(_)) {
             return compared;
         }
-        let runs = golden.values.len().max(1);
         let (verdict, _, against) = compare(&metric.value, level, runs, scale);
         if verdict != Verdict::Regressed {
             return compared;
@@ -135,7 +133,8 @@ impl Standing<'_> {
             Level::MoreThan(value) => format!("more than {value} {}", metric.unit),
         };
         let change = against.change.map(|change| format!(" by {:.1} %", change * 100.0)).unwrap_or_default();
-        let since = golden.when.get(..10).unwrap_or(&golden.when);
+        let when = &self.baseline.golden.when;
+        let since = when.get(..10).unwrap_or(when);
         let reason = format!("drift: it changed{change} since the first accepted state ({}, {since})", first.trim());
         (Verdict::Regressed, reason, compared.2)
     }
@@ -199,10 +198,7 @@ fn mismatch(metric: &Metric, accepted: &Accepted) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
-    use crate::verdict::baseline::Golden;
     use crate::verdict::judge::{Judged, judge_against, overall};
     use crate::verdict::sample::{baseline, candidate, none_up_to};
 
@@ -268,7 +264,7 @@ mod tests {
     fn a_baseline_whose_runs_disagree_decides_only_what_most_of_them_show() {
         let mut mixed = baseline(&[(CLIFF, &[60.0, f64::NAN, f64::NAN])]);
         mixed.metric.get_mut(CLIFF).unwrap().more_than = Some(200.0);
-        mixed.golden = BTreeMap::new();
+        mixed.golden = Default::default();
         check(&[(CLIFF, Value::MoreThan(200.0))], &mixed, Verdict::Held, "as in the baseline");
         check(&[(CLIFF, Value::Number(60.0))], &mixed, Verdict::Inconclusive, "1 with a cliff and 2 without");
     }
@@ -290,8 +286,8 @@ mod tests {
     #[test]
     fn slow_drift_is_seen_against_the_first_accepted_state() {
         let mut drifted = baseline(&[(FLOOR, &[90.0])]);
-        let golden = Golden { when: "2025-02-03T00:00:00Z".to_owned(), more_than: None, values: vec![100.0] };
-        drifted.golden.insert(FLOOR.to_owned(), golden);
+        drifted.golden.when = "2025-02-03T00:00:00Z".to_owned();
+        drifted.golden.values.insert(FLOOR.to_owned(), vec![100.0]);
         check(&[(FLOOR, Value::Number(90.0))], &drifted, Verdict::Regressed, "drift: it changed by -10.0 % since");
         check(&[(FLOOR, Value::Number(90.0))], &drifted, Verdict::Regressed, "(100 MB/s, 2025-02-03)");
         check(&[(FLOOR, Value::Number(99.0))], &drifted, Verdict::Improved, "");

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use comfy_table::{CellAlignment, Table, presets};
-use harness::report::table::number;
+use harness::report::table::{number, number_below};
 use harness::session::RequestError;
 use harness::session::baselines::{self, BaselineFileError};
 use harness::session::judging::Judging;
@@ -127,7 +127,12 @@ fn line(file: &Path, baseline: &Baseline) -> String {
     let last = baseline.accepted.last();
     let accepted = last.map(|last| format!("accepted {} by {}: {}", last.when, last.who, last.why)).unwrap_or_default();
     let runs = baseline.provenance.run.len();
-    format!("{}  {} metrics of {runs} runs, {accepted}", file.display(), baseline.metric.len())
+    format!(
+        "{}  {} metrics of {runs} run{}, {accepted}",
+        file.display(),
+        baseline.metric.len(),
+        if runs == 1 { "" } else { "s" }
+    )
 }
 
 fn show(file: &Path, baseline: &Baseline) -> String {
@@ -143,8 +148,7 @@ fn show(file: &Path, baseline: &Baseline) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(["metric", "baseline", "runs", "golden", ""]);
     for (id, accepted) in &baseline.metric {
-        let golden = baseline.golden.get(id).and_then(|golden| golden.level());
-        let golden = golden.map(|level| figure(level, &accepted.unit)).unwrap_or_default();
+        let golden = baseline.golden.of(id).map(|(level, _)| figure(level, &accepted.unit)).unwrap_or_default();
         table.add_row([id.clone(), level(accepted), accepted.runs().to_string(), golden, remark(accepted)]);
     }
     for figures in 1..4 {
@@ -167,7 +171,7 @@ fn level(accepted: &Accepted) -> String {
 fn figure(level: Level, unit: &str) -> String {
     let text = match level {
         Level::Number(value) => number(value),
-        Level::MoreThan(value) => format!("more than {}", number(value)),
+        Level::MoreThan(value) => format!("more than {}", number_below(value)),
     };
     format!("{text} {unit}").trim_end().to_owned()
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Acceptor;
 use crate::analysis::metric::{Metric, Value};
-use crate::verdict::baseline::{Accepted, Baseline, Direction, Golden, Level, Provenance, rounded};
+use crate::verdict::baseline::{Accepted, Baseline, Direction, Golden, Provenance, rounded};
 use crate::verdict::candidate::{Candidate, is_further_cliff, suite};
 
 pub(super) fn provenance(old: Option<&Baseline>, new: &[&Candidate]) -> Provenance {
@@ -99,26 +99,22 @@ pub(super) fn keep_tolerances(old: &Baseline, new: &mut Baseline) {
 }
 
 /// The first accepted values of each metric; anew with another fingerprint, or when it is asked for.
-pub(super) fn golden(
-    old: Option<&Baseline>,
-    new: &Baseline,
-    acceptor: &Acceptor,
-    remarks: &mut Vec<String>,
-) -> BTreeMap<String, Golden> {
+pub(super) fn golden(old: Option<&Baseline>, new: &Baseline, acceptor: &Acceptor, remarks: &mut Vec<String>) -> Golden {
     let same = old.filter(|old| old.fingerprint == new.fingerprint && !acceptor.new_golden);
     if old.is_some() && same.is_none() {
         remarks.push("golden begins anew with this state".to_owned());
     }
     let mut golden = same.map(|old| old.golden.clone()).unwrap_or_default();
-    for (id, accepted) in new.metric.iter().filter(|(_, accepted)| accepted.level().is_some()) {
-        golden.entry(id.clone()).or_insert_with(|| Golden {
-            when: acceptor.when.clone(),
-            more_than: match accepted.level() {
-                Some(Level::MoreThan(least)) => Some(least),
-                _ => accepted.more_than,
-            },
-            values: accepted.values.clone(),
-        });
+    if golden.when.is_empty() {
+        golden.when.clone_from(&acceptor.when);
+    }
+    for (id, accepted) in new.metric.iter().filter(|(id, _)| same.is_none_or(|old| old.golden.of(id).is_none())) {
+        if let Some(least) = accepted.more_than {
+            golden.more_than.insert(id.clone(), least);
+        }
+        if !accepted.values.is_empty() {
+            golden.values.insert(id.clone(), accepted.values.clone());
+        }
     }
     golden
 }

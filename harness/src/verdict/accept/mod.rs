@@ -7,10 +7,10 @@ mod merge;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::Verdict;
-use super::baseline::{Acceptance, Baseline, SCHEMA};
+use super::baseline::{Acceptance, Baseline, Golden, SCHEMA};
 use super::candidate::Candidate;
 use super::judge::{Rules, judge_against, overall};
 use super::standing::Standing;
@@ -95,7 +95,7 @@ pub fn accept(
         metric,
         provenance: provenance(kept_runs, &new),
         accepted: old.map(|old| old.accepted.clone()).unwrap_or_default(),
-        golden: BTreeMap::new(),
+        golden: Golden::default(),
     };
     if let Some(old) = old {
         keep_tolerances(old, &mut baseline);
