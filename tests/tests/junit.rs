@@ -100,6 +100,7 @@ fn report(text: &str, verdict: Verdict, failure: Option<FailureKind>) -> Report 
         role,
         verdict,
         reason: text.to_owned(),
+        against: None,
     };
     let own = || text.to_owned();
     Report {
@@ -129,6 +130,8 @@ fn report(text: &str, verdict: Verdict, failure: Option<FailureKind>) -> Report 
         plan: None,
         notes: vec![own()],
         failure: failure.map(|kind| Failure { kind, message: own() }),
+        changes: Vec::new(),
+        baseline: None,
         bytes_written: u64::MAX,
         elapsed_s: 27.026_999_999_999_997,
     }

@@ -3,7 +3,7 @@
 //! Pure. The ids are a contract that scripts depend on: add to them, never rename.
 
 /// What sort of figure it is: decides scale, tolerance and direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// MB/s; more is better.

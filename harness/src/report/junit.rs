@@ -20,7 +20,7 @@ pub struct JunitError(#[from] junit_report::Error);
 
 /// The report as JUnit XML: a single suite, whose cases share the run's time equally.
 ///
-/// Regressed is a failure, whoever decides; a run that failed, was interrupted or refused is an error in
+/// A gate that regressed is a failure, and whatever is in error an error; a run that failed, was interrupted or refused is an error in
 /// a case named `run`; what is inconclusive, without a baseline or only shown is skipped, with the verdict
 /// in its message; held and improved gates pass.
 ///
@@ -53,7 +53,7 @@ fn metric_case(report: &Report, judged: &Judged) -> TestCase {
     let suite = id.split('.').next().unwrap_or(id).replace('_', "-");
     let message = message(judged);
     let kind = match (judged.verdict, judged.role) {
-        (Verdict::Regressed, _) => Outcome::Failure,
+        (Verdict::Regressed, Role::Gate) => Outcome::Failure,
         (Verdict::Error, _) => Outcome::Error,
         (Verdict::Held | Verdict::Improved, Role::Gate) => Outcome::Success,
         _ => Outcome::Skipped,
@@ -65,7 +65,8 @@ fn metric_case(report: &Report, judged: &Judged) -> TestCase {
 
 /// The case named `run`: there where no metric says what the whole report says.
 fn run_case(report: &Report) -> Option<TestCase> {
-    let said = report.metrics.iter().any(|judged| judged.verdict == report.verdict);
+    let decides = |judged: &&Judged| judged.role == Role::Gate || judged.verdict == Verdict::Error;
+    let said = report.metrics.iter().filter(decides).any(|judged| judged.verdict == report.verdict);
     let headline = report.headline.as_str();
     let (outcome, word, message) = match (&report.failure, report.verdict) {
         (Some(Failure { kind, message }), _) => (Outcome::Error, kind.word(), message.as_str()),
@@ -123,7 +124,9 @@ fn message(judged: &Judged) -> String {
         text += &format!(" ({})", row.range);
     }
     if !row.baseline.is_empty() {
-        text += &format!(", baseline {}, change {}", row.baseline, row.change);
+        text += &format!(", baseline {}", row.baseline);
+        let more = [("change", &row.change), ("tolerance", &row.tolerance)];
+        more.iter().filter(|(_, what)| !what.is_empty()).for_each(|(name, what)| text += &format!(", {name} {what}"));
     }
     let reason = match (judged.reason.as_str(), judged.verdict) {
         ("", Verdict::NoBaseline) => "there is no baseline to compare it with",
@@ -137,6 +140,7 @@ fn about(report: &Report) -> String {
     let mut text = format!("{}\n", report.headline);
     text += &format!("drive: {}\ntarget: {}\n", report.target.drive, report.target.path);
     text += &format!("profile: {} {}\nrun: {}\n", report.profile.name, report.profile.version, report.run);
+    report.changes.iter().for_each(|change| text += &format!("changed: {change}\n"));
     report.notes.iter().take(20).for_each(|note| text += &format!("note: {note}\n"));
     text
 }
@@ -188,6 +192,8 @@ fn allowed(char: &char) -> bool {
 mod tests {
     use super::*;
     use crate::report::{FailureKind, samples};
+    use crate::verdict::baseline::Level;
+    use crate::verdict::compare::Against;
 
     fn text(report: &Report) -> String {
         render(report).unwrap()
@@ -197,7 +203,9 @@ mod tests {
     fn check(role: Role, verdict: Verdict, reason: &str, expect: &[&str]) {
         let mut report = samples::finished();
         let metric = samples::judged("fill.floor_mb_s", Value::Number(399.9), role, verdict, reason);
-        (report.verdict, report.metrics) = (verdict, vec![metric]);
+        // What is only shown decides nothing.
+        let whole = if role == Role::Info { Verdict::NoBaseline } else { verdict };
+        (report.verdict, report.metrics) = (whole, vec![metric]);
         let xml = text(&report);
         for expect in expect {
             assert!(xml.contains(expect), "no {expect} in\n{xml}");
@@ -211,7 +219,8 @@ mod tests {
         let failure =
             "<failure type=\"regressed\" message=\"fill.floor_mb_s regressed: measured 399.9 MB/s; below 400\">";
         check(Role::Gate, Verdict::Regressed, "below 400", &[class, failure, "failures=\"1\"", "errors=\"0\""]);
-        check(Role::Info, Verdict::Regressed, "below 400", &[failure]);
+        let info = "<skipped type=\"info\" message=\"fill.floor_mb_s regressed: measured 399.9 MB/s; below 400\"/>";
+        check(Role::Info, Verdict::Regressed, "below 400", &[info, "failures=\"0\""]);
         let pass = "<system-out><![CDATA[fill.floor_mb_s held: measured 399.9 MB/s]]></system-out></testcase>";
         check(Role::Gate, Verdict::Held, "", &[class, pass, "failures=\"0\""]);
         check(Role::Gate, Verdict::Improved, "", &["improved: measured 399.9 MB/s"]);
@@ -223,6 +232,19 @@ mod tests {
         check(Role::Gate, Verdict::NoBaseline, "", &[skipped]);
         check(Role::Info, Verdict::Held, "", &["<skipped type=\"info\" message=\"fill.floor_mb_s held: measured"]);
         check(Role::Gate, Verdict::Error, "it vanished", &["<error type=\"error\" message=\"fill.floor_mb_s error:"]);
+    }
+
+    #[test]
+    fn a_regression_names_metric_measured_baseline_change_and_tolerance() {
+        let mut report = samples::finished();
+        let mut judged =
+            samples::judged("fill.fast_mb_s", Value::Number(450.0), Role::Gate, Verdict::Regressed, "worse");
+        let (level, change) = (Level::Number(512.0), Some(-0.121));
+        judged.against = Some(Against { level, runs: 3, change, tolerance: Some(0.05), noise_floor: Some(0.02) });
+        report.metrics = vec![judged];
+        let message = "message=\"fill.fast_mb_s regressed: measured 450 MB/s, baseline 512 MB/s, change -12.1 %, \
+                       tolerance 5 %; worse\"";
+        assert!(text(&report).contains(message), "{}", text(&report));
     }
 
     #[test]

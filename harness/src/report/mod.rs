@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use crate::plan::phase::Plan;
 use crate::verdict::Verdict;
 use crate::verdict::judge::Judged;
+use crate::verdict::surroundings::Change;
 
 pub mod curve;
 pub mod json;
@@ -55,6 +56,10 @@ pub struct Report {
     pub notes: Vec<String>,
     /// Why the run failed or was interrupted or refused.
     pub failure: Option<Failure>,
+    /// What surrounds the drive and is not what it was with the baseline: what is under test first.
+    pub changes: Vec<Change>,
+    /// The baseline that was found; none where there is none.
+    pub baseline: Option<BaselineLine>,
     /// Bytes written in all.
     pub bytes_written: u64,
     /// From the first phase to the end, without the time between a cut and its resumption.
@@ -74,6 +79,19 @@ pub struct Target {
     pub filesystem: Option<String>,
     /// Engine that did the I/O.
     pub engine: String,
+}
+
+/// The baseline that was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BaselineLine {
+    /// Its file.
+    pub path: String,
+    /// Runs that it rests on.
+    pub runs: Vec<String>,
+    /// When it was last accepted, RFC 3339, UTC.
+    pub accepted: String,
+    /// Why the run was not compared with it; none where it was.
+    pub not_used: Option<String>,
 }
 
 /// By which profile.

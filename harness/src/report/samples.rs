@@ -25,7 +25,7 @@ pub(super) fn hostile() -> String {
 
 /// A metric with what is said of it.
 pub(super) fn judged(id: &str, value: Value, role: Role, verdict: Verdict, reason: &str) -> Judged {
-    Judged { metric: Metric::new(id, value), role, verdict, reason: reason.to_owned() }
+    Judged { metric: Metric::new(id, value), role, verdict, reason: reason.to_owned(), against: None }
 }
 
 /// A finished fill with one cliff: something of every verdict and every sort of value.
@@ -85,6 +85,8 @@ pub(super) fn finished() -> Report {
         plan: None,
         notes: vec!["the journal lies on the drive that is measured".to_owned()],
         failure: None,
+        changes: Vec::new(),
+        baseline: None,
         bytes_written: 1_072_500_000_000,
         elapsed_s: 7_412.345_678,
     }

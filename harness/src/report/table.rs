@@ -6,6 +6,7 @@
 use super::Report;
 use crate::analysis::metric::{Kind, Metric, Value};
 use crate::verdict::Verdict;
+use crate::verdict::baseline::Level;
 use crate::verdict::judge::{Judged, Role};
 
 /// One metric as people read it; what is not known is empty.
@@ -17,10 +18,12 @@ pub struct Row {
     pub value: String,
     /// Ends of the figure's own uncertainty, `120 to 122`, in the figure's unit.
     pub range: String,
-    /// What the baseline says, with its unit; no baseline is read yet, so it is always empty.
+    /// What the baseline says, with its unit; empty where nothing was compared.
     pub baseline: String,
-    /// The change against the baseline; always empty, as `baseline` is.
+    /// The change against the baseline: `-12.1 %`; of counts and stalls the difference.
     pub change: String,
+    /// The loss that is accepted: `5 %`; empty where none is or nothing was compared.
+    pub tolerance: String,
     /// Whether the metric decides the verdict.
     pub role: Role,
     /// What is said of the metric.
@@ -35,7 +38,7 @@ pub struct Row {
 pub fn rows(report: &Report) -> Vec<Row> {
     let mut judged: Vec<&Judged> = report.metrics.iter().collect();
     judged.sort_by_key(|judged| match (judged.verdict, judged.role) {
-        (Verdict::Regressed | Verdict::Error, _) => 0,
+        (Verdict::Error, _) | (Verdict::Regressed, Role::Gate) => 0,
         (Verdict::Inconclusive, Role::Gate) => 1,
         _ => 2,
     });
@@ -45,13 +48,18 @@ pub fn rows(report: &Report) -> Vec<Row> {
 /// The row of one metric.
 #[must_use]
 pub fn row(judged: &Judged) -> Row {
-    let Judged { metric, role, verdict, reason } = judged;
+    let Judged { metric, role, verdict, reason, against } = judged;
     Row {
         id: metric.id.clone(),
         value: value(metric),
         range: range(metric),
-        baseline: String::new(),
-        change: String::new(),
+        baseline: against.as_ref().map(|against| level(against.level, metric)).unwrap_or_default(),
+        change: against.as_ref().and_then(|against| against.change).map(|by| change(by, metric)).unwrap_or_default(),
+        tolerance: against
+            .as_ref()
+            .and_then(|against| against.tolerance)
+            .map(|by| loss(by, metric))
+            .unwrap_or_default(),
         role: *role,
         verdict: *verdict,
         reason: explain(judged, reason),
@@ -78,7 +86,8 @@ pub fn number(value: f64) -> String {
 }
 
 /// Three significant digits, rounded down: "more than 1080" must not be said of 1076.
-fn number_below(value: f64) -> String {
+#[must_use]
+pub fn number_below(value: f64) -> String {
     let text = number(value);
     match (text.parse::<f64>(), format!("{value:e}").split_once('e')) {
         (Ok(rounded), Some((_, exponent))) if rounded > value => {
@@ -93,25 +102,63 @@ fn number_below(value: f64) -> String {
 #[must_use]
 pub fn exact(metric: &Metric) -> Option<String> {
     let Value::Number(value) = metric.value else { return None };
-    let text = digits(value, 6);
-    let text = if text.contains('.') && !text.contains('e') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    };
+    let text = trimmed(digits(value, 6));
     let parse = |text: &str| text.parse::<f64>().ok();
     (metric.kind != Kind::Count && parse(&text) != parse(&number(value))).then_some(text)
 }
 
 /// The figure with its unit, or why there is none.
 fn value(metric: &Metric) -> String {
-    let with_unit = |text: String| if metric.unit.is_empty() { text } else { format!("{text} {}", metric.unit) };
+    let with_unit = |text: String| with_unit(text, metric);
     match metric.value {
         Value::Number(value) if !value.is_finite() => "not a number".to_owned(),
         Value::Number(value) if metric.kind == Kind::Count && value.fract() == 0.0 => with_unit(format!("{value}")),
         Value::Number(value) => with_unit(number(value)),
         Value::MoreThan(value) => with_unit(format!("more than {}", number_below(value))),
         Value::Absent(why) => why.replace('-', " "),
+    }
+}
+
+fn with_unit(text: String, metric: &Metric) -> String {
+    if metric.unit.is_empty() { text } else { format!("{text} {}", metric.unit) }
+}
+
+/// The baseline's figure as the run's is written.
+fn level(level: Level, metric: &Metric) -> String {
+    let figure = match level {
+        Level::Number(value) => Value::Number(value),
+        Level::MoreThan(least) => Value::MoreThan(least),
+    };
+    value(&Metric { value: figure, bounds: None, ..metric.clone() })
+}
+
+/// A change: a fraction as a percentage to a tenth, a difference in the metric's unit.
+fn change(by: f64, metric: &Metric) -> String {
+    match metric.kind {
+        Kind::Count | Kind::Stalls => {
+            // A baseline holds six digits: what is left is no change.
+            let by = if by.abs() < 0.005 { 0.0 } else { by };
+            let sign = if by > 0.0 { "+" } else { "" };
+            with_unit(format!("{sign}{}", number(by)), metric)
+        }
+        _ if (by * 1000.0).round() == 0.0 => "0.0 %".to_owned(),
+        _ => format!("{:+.1} %", by * 100.0),
+    }
+}
+
+/// An accepted loss.
+fn loss(by: f64, metric: &Metric) -> String {
+    match metric.kind {
+        Kind::Count | Kind::Stalls => with_unit(number(by), metric),
+        _ => format!("{} %", trimmed(digits(by * 100.0, 3))),
+    }
+}
+
+fn trimmed(text: String) -> String {
+    if text.contains('.') && !text.contains('e') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
     }
 }
 
@@ -156,6 +203,7 @@ fn digits(value: f64, most: usize) -> String {
 mod tests {
     use super::*;
     use crate::report::samples;
+    use crate::verdict::compare::Against;
 
     #[test]
     fn numbers_have_three_significant_digits() {
@@ -203,6 +251,29 @@ mod tests {
         let rows = rows(&samples::finished());
         assert_eq!(rows[0].value, "400 MB/s");
         assert_eq!(rows[0].reason, "outside the limit of at least 400 MB/s; measured 399.9 MB/s");
+    }
+
+    #[test]
+    fn what_was_compared_has_baseline_change_and_tolerance() {
+        let check = |id: &str, level: Level, change: Option<f64>, tolerance: Option<f64>, expect: [&str; 3]| {
+            let mut judged = samples::judged(id, Value::Number(450.0), Role::Gate, Verdict::Regressed, "worse");
+            judged.against = Some(Against { level, runs: 3, change, tolerance, noise_floor: None });
+            let row = row(&judged);
+            assert_eq!([row.baseline.as_str(), row.change.as_str(), row.tolerance.as_str()], expect, "{id}");
+        };
+        let number = Level::Number;
+        check("fill.fast_mb_s", number(512.0), Some(-0.1211), Some(0.05), ["512 MB/s", "-12.1 %", "5 %"]);
+        check("fill.fast_mb_s", number(512.0), Some(0.3), Some(0.125), ["512 MB/s", "+30.0 %", "12.5 %"]);
+        check("fill.fast_mb_s", number(512.0), Some(-0.0001), None, ["512 MB/s", "0.0 %", ""]);
+        check("fill.cliff_gb", Level::MoreThan(100.0), None, Some(0.05), ["more than 100 GB", "", "5 %"]);
+        check("health.errors", number(3.0), Some(2.0), None, ["3", "+2.00", ""]);
+        check(
+            "random_write.a.stalled_s_per_h",
+            number(0.0),
+            Some(30.0),
+            Some(10.0),
+            ["0 s/h", "+30.0 s/h", "10.0 s/h"],
+        );
     }
 
     #[test]

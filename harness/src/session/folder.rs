@@ -30,6 +30,12 @@ pub enum FolderError {
         /// What was named.
         path: PathBuf,
     },
+    /// Reports would go into a run.
+    #[error("{} is a run, and judging never alters one: choose another folder with --out", path.display())]
+    IsRun {
+        /// What was named.
+        path: PathBuf,
+    },
     /// The JUnit file could not be made.
     #[error("making {} failed: {why}", file)]
     Render {
@@ -98,6 +104,19 @@ impl RunFolder {
         Ok(RunFolder { path, id, started: String::new() })
     }
 
+    /// A folder for reports on a run that lies elsewhere, made if need be.
+    ///
+    /// # Errors
+    /// It could not be made, or a run lies there.
+    pub fn for_reports(out: &Path, id: &str) -> Result<RunFolder, FolderError> {
+        let path = out.join(id);
+        fs::create_dir_all(&path).map_err(|e| io("making the folder", &path, e))?;
+        if path.join(file::NAME).exists() {
+            return Err(FolderError::IsRun { path });
+        }
+        Ok(RunFolder { path, id: id.to_owned(), started: String::new() })
+    }
+
     /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -160,7 +179,11 @@ impl RunFolder {
 pub fn drive_slug(facts: &Facts) -> String {
     let drive = facts.drive.as_ref();
     let name = drive.and_then(|drive| drive.model.clone()).or_else(|| drive.map(|drive| drive.name.clone()));
-    let name = name.unwrap_or_else(|| facts.filesystem.type_name.clone());
+    slug(&name.unwrap_or_else(|| facts.filesystem.type_name.clone()))
+}
+
+/// A name in lower-case letters, digits and dashes, at most 40 of them.
+pub(super) fn slug(name: &str) -> String {
     let mut slug = String::new();
     for c in name.chars() {
         if c.is_ascii_alphanumeric() {

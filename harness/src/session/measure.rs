@@ -7,7 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 
 use super::folder::RunFolder;
-use super::{After, Event, Observer, Outcome, Request, RequestError, compose, new_journal, wall};
+use super::judging::Bench;
+use super::{After, Event, Observer, Outcome, Request, RequestError, compose, wall};
 use crate::engine::{Clock, EngineFactory};
 use crate::journal::file::{self, JournalError, Writer};
 use crate::journal::record::{Header, Outcome as Ending, Record};
@@ -18,7 +19,7 @@ use crate::run::{Run, Sink, Stopped};
 use crate::target::guard::Armed;
 use crate::target::open::Opened;
 use crate::target::{self, DeviceCounters, Facts};
-use crate::units::Nanos;
+use crate::units::{Nanos, Rate};
 
 /// A run that is about to happen or to go on.
 pub(super) struct Measurement<'a> {
@@ -28,6 +29,7 @@ pub(super) struct Measurement<'a> {
     pub(super) after: After,
     pub(super) deadline: Option<Nanos>,
     pub(super) stop: &'a AtomicBool,
+    pub(super) bench: Bench,
 }
 
 /// The header of a new run.
@@ -82,6 +84,12 @@ impl Measurement<'_> {
             observer.event(Event::Note(format!("removed what run {run} had left: {freed} freed")));
         }
         observer.event(Event::Begins { folder: self.folder.path(), header: &self.header, so_far: None });
+        let found = &self.bench.found;
+        // Hours before the verdict would say it.
+        if found.baseline.as_ref().is_some_and(|baseline| baseline.fingerprint != self.header.fingerprint) {
+            let path = found.path.display();
+            observer.event(Event::Note(format!("{path} is of another version of this profile and will not be used")));
+        }
         let begun = new_journal(self.folder, &self.header.plan).and_then(|mut journal| {
             journal.append(&Record::Header(Box::new(self.header.clone())))?;
             journal.sync()?;
@@ -134,7 +142,7 @@ impl Measurement<'_> {
             }
         };
         let report = match file::read(self.folder.path()) {
-            Ok(replay) => compose::report(&replay),
+            Ok(replay) => compose::judged(&replay, Some(&self.bench)).0,
             Err(why) => {
                 let why = stopped.unwrap_or_else(|| why.to_string());
                 compose::with_header(&self.header, FailureKind::Failed, &why)
@@ -232,4 +240,25 @@ impl Sink for Tee<'_> {
     fn sync(&mut self) -> Result<(), JournalError> {
         self.journal.sync()
     }
+}
+
+/// Bytes to keep free for a journal: a line an interval at the planned size, and some more.
+fn journal_room(plan: &Plan) -> u64 {
+    const LINE: u64 = 320;
+    let slow = Rate(50e6);
+    let lines: u64 = plan
+        .phases
+        .iter()
+        .map(|phase| {
+            let moving = phase.moves().per(Nanos(1_000_000_000)).map_or(0.0, |rate| rate.0) / slow.0;
+            let seconds = moving.max(phase.least_time().secs());
+            (seconds / phase.interval_ns.secs().max(1e-3)) as u64 + 3 * u64::from(phase.layout.segments) + 4
+        })
+        .sum();
+    (lines * LINE).clamp(1 << 20, 64 << 20)
+}
+
+/// A new journal for a run in `folder`.
+fn new_journal(folder: &RunFolder, plan: &Plan) -> Result<Writer, JournalError> {
+    Writer::create(&folder.path().join(file::NAME), journal_room(plan))
 }

@@ -1,11 +1,14 @@
-//! Judges metrics: limits of a spec sheet and verify errors need no baseline.
+//! Judges metrics: by limits of a spec sheet and verify errors, which need no baseline, and by a baseline.
 //!
-//! Pure. A metric that breaks its limit, or counts verify errors, is regressed; every other one has no
-//! baseline to be compared with.
+//! Pure. Owns which metrics decide and how the gravest finding of a metric and of a run is chosen; how a metric
+//! is compared is `standing`'s.
 
 use std::collections::BTreeMap;
 
 use super::Verdict;
+use super::compare::Against;
+use super::standing::{Stand, Standing};
+use super::tolerance::{DEFAULT_PRIOR_NOISE, DEFAULT_TOLERANCE, Shares};
 use crate::analysis::metric::{Metric, Value};
 
 /// Whether a metric decides the verdict.
@@ -28,12 +31,23 @@ pub struct Limit {
 }
 
 /// How metrics are judged.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Rules {
     /// By metric id.
     pub limits: BTreeMap<String, Limit>,
     /// Ids of the metrics that gate, `*` for any part; none for the default ones.
     pub gates: Option<Vec<String>>,
+    /// Losses that are accepted, as fractions.
+    pub tolerance: Shares,
+    /// Coefficients of variation from run to run that are assumed.
+    pub prior_noise: Shares,
+}
+
+impl Default for Rules {
+    fn default() -> Rules {
+        let (tolerance, prior_noise) = (DEFAULT_TOLERANCE, DEFAULT_PRIOR_NOISE);
+        Rules { limits: BTreeMap::new(), gates: None, tolerance, prior_noise }
+    }
 }
 
 /// A metric and what is said of it.
@@ -47,7 +61,12 @@ pub struct Judged {
     pub verdict: Verdict,
     /// Why, for people.
     pub reason: String,
+    /// What it was compared with, if with anything.
+    pub against: Option<Against>,
 }
+
+/// The number of blocks that a read-back found to be wrong; whatever else gates, it does.
+const VERIFY_ERRORS: &str = "fill.verify_errors";
 
 /// By default the gates are cliff, fast, floor and steady of each level, verify errors and health.
 const DEFAULT_GATES: [&str; 8] = [
@@ -61,40 +80,81 @@ const DEFAULT_GATES: [&str; 8] = [
     "fill.mean_mb_s",
 ];
 
-/// Judges every metric, and every limit whose metric the run does not have.
+/// Judges every metric without a baseline, and every limit whose metric the run does not have.
 #[must_use]
 pub fn judge(metrics: Vec<Metric>, rules: &Rules) -> Vec<Judged> {
-    let missing: Vec<String> =
-        rules.limits.keys().filter(|id| metrics.iter().all(|metric| metric.id != **id)).cloned().collect();
-    let mut judged: Vec<Judged> = metrics.into_iter().map(|metric| judge_one(metric, rules)).collect();
-    judged.extend(missing.into_iter().map(|id| {
-        let reason = format!("[limits] names {id}, and this run did not measure it");
-        let metric = Metric::absent(&id, "not-measured");
-        Judged { metric, role: Role::Gate, verdict: Verdict::Inconclusive, reason }
+    let missing = unmeasured_limits(&metrics, rules);
+    let alone = |_: &Metric, role| Stand { role, verdict: Verdict::NoBaseline, reason: String::new(), against: None };
+    metrics.into_iter().map(|metric| judge_one(metric, rules, alone)).chain(missing).collect()
+}
+
+/// Judges every metric of a run and of its baseline, and every limit whose metric the run does not have.
+#[must_use]
+pub fn judge_against(rules: &Rules, standing: &Standing<'_>) -> Vec<Judged> {
+    let metrics = &standing.run.metrics;
+    let compared = |metric: &Metric, role| standing.of(metric, role, rules);
+    let mut judged: Vec<Judged> = metrics.iter().cloned().map(|metric| judge_one(metric, rules, compared)).collect();
+    let missing = standing.baseline.metric.keys().filter(|id| standing.run.metric(id).is_none());
+    judged.extend(missing.map(|id| {
+        let (metric, stand) = standing.missing(id, role(id, rules), rules);
+        judge_one(metric, rules, |_, _| stand.clone())
     }));
+    let others: Vec<Metric> = judged.iter().map(|judged| judged.metric.clone()).collect();
+    judged.extend(unmeasured_limits(&others, rules));
     judged
 }
 
-/// The verdict of a whole run: the gravest of its gates.
-#[must_use]
-pub fn overall(judged: &[Judged]) -> Verdict {
-    let gates = judged.iter().filter(|judged| judged.role == Role::Gate || judged.verdict == Verdict::Regressed);
-    gates.map(|judged| judged.verdict).max().unwrap_or(Verdict::NoBaseline)
+fn unmeasured_limits(metrics: &[Metric], rules: &Rules) -> Vec<Judged> {
+    let missing = rules.limits.keys().filter(|id| metrics.iter().all(|metric| metric.id != **id));
+    let judged = missing.map(|id| {
+        let reason = format!("[limits] names {id}, and this run did not measure it");
+        let metric = Metric::absent(id, "not-measured");
+        Judged { metric, role: Role::Gate, verdict: Verdict::Inconclusive, reason, against: None }
+    });
+    judged.collect()
 }
 
-fn judge_one(metric: Metric, rules: &Rules) -> Judged {
-    let role = role(&metric.id, rules);
-    let limit = rules.limits.get(&metric.id);
-    let (verdict, reason) = match (limit, &metric.value) {
-        (_, Value::Number(errors)) if metric.id == "fill.verify_errors" => match errors {
-            0.0 => (Verdict::Held, "every block read back is what was written".to_owned()),
-            _ => (Verdict::Regressed, format!("{errors} blocks read back are not what was written")),
-        },
-        (None, _) => (Verdict::NoBaseline, String::new()),
-        (Some(limit), value) => judge_limit(value, limit, metric.unit),
+/// The verdict of a whole run: the gravest of its gates, and every error. Where a baseline was there and no gate
+/// was compared with it, nothing is decided.
+#[must_use]
+pub fn overall(judged: &[Judged]) -> Verdict {
+    let decides = |judged: &&Judged| judged.role == Role::Gate || judged.verdict == Verdict::Error;
+    let gravest = judged.iter().filter(decides).map(|judged| judged.verdict).max();
+    let compared = |judged: &Judged| judged.against.is_some();
+    let only_info = judged.iter().any(compared) && !judged.iter().filter(decides).any(compared);
+    match gravest {
+        None if only_info => Verdict::Inconclusive,
+        None => Verdict::NoBaseline,
+        Some(verdict) if only_info => verdict.max(Verdict::Inconclusive),
+        Some(verdict) => verdict,
+    }
+}
+
+/// The gravest of verify errors, limit and comparison.
+fn judge_one(metric: Metric, rules: &Rules, compared: impl Fn(&Metric, Role) -> Stand) -> Judged {
+    let Stand { role, verdict, reason, against } = compared(&metric, role(&metric.id, rules));
+    let limit = rules.limits.get(&metric.id).map(|limit| judge_limit(&metric.value, limit, metric.unit));
+    let errors = match metric.value {
+        Value::Number(errors) if metric.id == VERIFY_ERRORS => Some(judge_errors(errors)),
+        _ => None,
     };
-    let role = if limit.is_some() { Role::Gate } else { role };
-    Judged { metric, role, verdict, reason }
+    let role = if limit.is_some() || errors.is_some() { Role::Gate } else { role };
+    // A baseline that is not there takes nothing from what a limit says.
+    let compared = (verdict != Verdict::NoBaseline || !reason.is_empty() && limit.is_none() && errors.is_none())
+        .then_some((verdict, reason));
+    let said = [errors, limit, compared].into_iter().flatten();
+    // Of equals the first: errors before limits before comparisons.
+    let (verdict, reason) =
+        said.rev().max_by_key(|(verdict, _)| *verdict).unwrap_or((Verdict::NoBaseline, String::new()));
+    Judged { metric, role, verdict, reason, against }
+}
+
+fn judge_errors(errors: f64) -> (Verdict, String) {
+    if errors == 0.0 {
+        (Verdict::Held, "every block read back is what was written".to_owned())
+    } else {
+        (Verdict::Regressed, format!("{errors} blocks read back are not what was written"))
+    }
 }
 
 fn judge_limit(value: &Value, limit: &Limit, unit: &str) -> (Verdict, String) {
@@ -119,6 +179,9 @@ fn judge_limit(value: &Value, limit: &Limit, unit: &str) -> (Verdict, String) {
 }
 
 fn role(id: &str, rules: &Rules) -> Role {
+    if id == VERIFY_ERRORS {
+        return Role::Gate;
+    }
     let gates = match &rules.gates {
         Some(gates) => gates.iter().any(|pattern| matches(pattern, id)),
         None => DEFAULT_GATES.iter().any(|pattern| matches(pattern, id)),
@@ -142,7 +205,7 @@ mod tests {
 
     fn check(id: &str, value: Value, limit: (Option<f64>, Option<f64>), expect: Verdict) {
         let limits = BTreeMap::from([(id.to_owned(), Limit { least: limit.0, most: limit.1 })]);
-        let rules = Rules { limits, gates: None };
+        let rules = Rules { limits, ..Rules::default() };
         let judged = judge(vec![Metric::new(id, value.clone())], &rules);
         assert_eq!(overall(&judged), expect, "{id} {value:?}: {}", judged[0].reason);
     }
@@ -162,7 +225,7 @@ mod tests {
     #[test]
     fn a_limit_on_what_was_not_measured_is_never_green() {
         let limits = BTreeMap::from([("fill.read_mb_s".to_owned(), Limit { least: Some(1.0), most: None })]);
-        let judged = judge(Vec::new(), &Rules { limits, gates: None });
+        let judged = judge(Vec::new(), &Rules { limits, ..Rules::default() });
         assert_eq!(overall(&judged), Verdict::Inconclusive);
     }
 
@@ -176,7 +239,7 @@ mod tests {
     #[test]
     fn a_pattern_names_many_gates() {
         let gates = Some(vec!["random_write.*.steady_mb_s".to_owned()]);
-        let rules = Rules { limits: BTreeMap::new(), gates };
+        let rules = Rules { gates, ..Rules::default() };
         assert_eq!(role("random_write.25pct.steady_mb_s", &rules), Role::Gate);
         assert_eq!(role("fill.floor_mb_s", &rules), Role::Info);
     }

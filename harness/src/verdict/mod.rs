@@ -2,7 +2,17 @@
 //!
 //! Pure: knows no drive, no file and no report.
 
+pub mod accept;
+pub mod baseline;
+mod baseline_check;
+pub mod candidate;
+pub mod compare;
 pub mod judge;
+#[cfg(test)]
+mod sample;
+pub mod standing;
+pub mod surroundings;
+pub mod tolerance;
 
 use serde::Serialize;
 

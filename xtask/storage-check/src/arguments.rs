@@ -2,10 +2,14 @@
 //!
 //! Only the words and their help; the commands are in files of their own.
 
+mod judge;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use harness::units::{Bytes, Nanos, parse_bytes, parse_nanos};
+
+pub(crate) use judge::*;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -40,6 +44,12 @@ pub(crate) enum Command {
     /// Say what a run would write, erase and take, and stop
     #[command(after_help = EXAMPLES)]
     Plan(PlanArguments),
+    /// Judge stored runs again under today's baselines and rules: no I/O on the drive, no change of the runs
+    #[command(after_help = JUDGE_EXAMPLES)]
+    Judge(JudgeArguments),
+    /// Accept runs as the state that later ones are compared with, and look at what was accepted
+    #[command(after_help = BASELINE_EXAMPLES)]
+    Baseline(BaselineArguments),
 }
 
 /// What to measure, by what, and where the files go.
@@ -99,6 +109,8 @@ pub(crate) struct RunArguments {
     #[arg(long, short)]
     pub(crate) verbose: bool,
     #[command(flatten)]
+    pub(crate) judged: Judged,
+    #[command(flatten)]
     pub(crate) options: Options,
 }
 
@@ -133,6 +145,8 @@ impl Arguments {
             None => self.run.options,
             Some(Command::Run(arguments)) => arguments.options,
             Some(Command::Plan(arguments)) => arguments.options,
+            Some(Command::Judge(arguments)) => arguments.options,
+            Some(Command::Baseline(arguments)) => arguments.command.options(),
         }
     }
 }

@@ -38,8 +38,40 @@ impl Exit {
     }
 }
 
+impl Exit {
+    /// The gravest of several: 4 before 1 before 5 before 6; what could not be judged at all before everything.
+    #[must_use]
+    pub fn gravest(exits: impl IntoIterator<Item = Exit>) -> Exit {
+        const ORDER: [Exit; 7] = [
+            Exit::Held,
+            Exit::NoBaseline,
+            Exit::Inconclusive,
+            Exit::Regressed,
+            Exit::Refused,
+            Exit::RunFailed,
+            Exit::Usage,
+        ];
+        let rank = |exit: &Exit| ORDER.iter().position(|known| known == exit);
+        exits.into_iter().max_by_key(rank).unwrap_or(Exit::Held)
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {
         ExitCode::from(exit as u8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_gravest_is_4_before_1_before_5_before_6() {
+        let order = [Exit::RunFailed, Exit::Regressed, Exit::Inconclusive, Exit::NoBaseline, Exit::Held];
+        for (at, exit) in order.into_iter().enumerate() {
+            assert_eq!(Exit::gravest(order[at..].iter().rev().copied()), exit);
+        }
+        assert_eq!(Exit::gravest([]), Exit::Held);
     }
 }

@@ -3,8 +3,11 @@
 //! The only place that prints. Everything that measures or judges is in the library; this one renders.
 
 mod arguments;
+mod baseline;
 mod console;
+mod diff;
 mod exit;
+mod judge;
 mod plan;
 mod progress;
 mod run;
@@ -34,6 +37,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         None => run::run(&arguments.run, &mut console),
         Some(Command::Run(arguments)) => run::run(arguments, &mut console),
         Some(Command::Plan(arguments)) => plan::plan(arguments, &mut console),
+        Some(Command::Judge(arguments)) => judge::judge(arguments, &console),
+        Some(Command::Baseline(arguments)) => baseline::baseline(&arguments.command, &console),
     };
     // A panic is a defect, never a verdict: it has a code of its own.
     catch_unwind(AssertUnwindSafe(run)).unwrap_or(Exit::RunFailed).into()

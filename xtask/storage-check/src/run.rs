@@ -12,6 +12,7 @@ use harness::target::Consent;
 use crate::arguments::{AfterRun, Format, RunArguments, What};
 use crate::console::Console;
 use crate::exit::Exit;
+use crate::judge::judging;
 use crate::progress::Progress;
 use crate::{signals, summary};
 
@@ -40,7 +41,7 @@ fn measure(arguments: &RunArguments, console: &mut Console, stop: &Arc<AtomicBoo
     let mut progress = Progress::new(console, arguments.verbose);
     if let Some(run) = &arguments.resume {
         let limits = Limits { after, max_time: arguments.max_time };
-        return session::resume(run, limits, &mut progress, stop);
+        return session::resume(run, limits, &judging(&arguments.judged, None)?, &mut progress, stop);
     }
     let request = Request {
         out: arguments.out.clone(),
@@ -48,6 +49,7 @@ fn measure(arguments: &RunArguments, console: &mut Console, stop: &Arc<AtomicBoo
         purge_after: after.purge,
         max_time: arguments.max_time,
         before_run: arguments.before_run.clone(),
+        judging: judging(&arguments.judged, None)?,
         ..request(&arguments.what)?
     };
     session::run(&request, &mut progress, stop)
@@ -63,7 +65,7 @@ pub(crate) fn request(what: &What) -> Result<Request, RequestError> {
 }
 
 /// A file where one is named, else a built-in profile.
-fn profile(name: &str) -> Result<Profile, RequestError> {
+pub(crate) fn profile(name: &str) -> Result<Profile, RequestError> {
     let path = Path::new(name);
     let is_file = name.contains('/') || path.extension().is_some_and(|extension| extension == "toml");
     if !is_file && builtin::text(name).is_some() {
@@ -97,16 +99,18 @@ fn finish(outcome: &Outcome, console: &Console) -> Exit {
     match console.format {
         Format::Json => console.result(harness::report::json::render(&outcome.report).trim_end()),
         Format::Text if console.quiet => console.result(&summary::verdict_line(&outcome.report, console)),
-        Format::Text => console.result(&summary::render(&outcome.report, &outcome.folder, console)),
+        Format::Text => console.result(&summary::render(&outcome.report, Some(&outcome.folder), console)),
     }
     Exit::of(outcome.report.exit_code)
 }
 
 /// Usage errors are 2; a report or journal that could not be written is a failed run.
-fn exit_of(why: &RequestError) -> Exit {
+pub(crate) fn exit_of(why: &RequestError) -> Exit {
+    use harness::session::baselines::BaselineFileError;
     use harness::session::folder::FolderError;
     match why {
         RequestError::Folder(FolderError::Io { operation, .. }) if *operation == "writing" => Exit::RunFailed,
+        RequestError::Baseline(BaselineFileError::Io { operation, .. }) if *operation == "writing" => Exit::RunFailed,
         RequestError::Folder(FolderError::Render { .. }) => Exit::RunFailed,
         _ => Exit::Usage,
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 use comfy_table::{CellAlignment, Table, presets};
 use harness::report::{Report, curve, table};
 use harness::verdict::Verdict;
+use harness::verdict::judge::Role;
 use owo_colors::Style;
 
 use crate::console::Console;
@@ -24,9 +25,17 @@ pub(crate) fn verdict_line(report: &Report, console: &Console) -> String {
 }
 
 /// The verdict, the curve, the metrics, and where to read more.
-pub(crate) fn render(report: &Report, folder: &Path, console: &Console) -> String {
+pub(crate) fn render(report: &Report, folder: Option<&Path>, console: &Console) -> String {
     let mut out = verdict_line(report, console);
     out.push('\n');
+    for change in &report.changes {
+        let role = match (change.under_test, change.must_match) {
+            (true, _) => " (under test)",
+            (false, true) => " (must match)",
+            (false, false) => "",
+        };
+        let _ = writeln!(out, "  changed: {change}{role}");
+    }
     for note in &report.notes {
         let _ = writeln!(out, "  note: {note}");
     }
@@ -46,18 +55,35 @@ pub(crate) fn render(report: &Report, folder: &Path, console: &Console) -> Strin
         let table = metrics(report).to_string();
         let _ = writeln!(out, "\n{}", table.lines().map(str::trim_end).collect::<Vec<_>>().join("\n"));
     }
-    let _ = write!(out, "\nreports in {}", folder.display());
+    if let Some(folder) = folder {
+        let _ = write!(out, "\nreports in {}", folder.display());
+    }
     out
 }
 
 fn metrics(report: &Report) -> Table {
+    let rows = table::rows(report);
+    let compared = rows.iter().any(|row| !row.baseline.is_empty());
+    let heads: &[&str] = if compared {
+        &["metric", "value", "baseline", "change", "tolerance", "verdict", ""]
+    } else {
+        &["metric", "value", "verdict", ""]
+    };
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(["metric", "value", "verdict", ""]);
-    for row in table::rows(report) {
-        table.add_row([row.id, row.value, row.verdict.to_string(), row.reason]);
+    table.load_style(presets::NOTHING).set_header(heads.to_vec());
+    for row in rows {
+        let role = if row.role == Role::Info { " (info)" } else { "" };
+        let verdict = format!("{}{role}", row.verdict);
+        if compared {
+            table.add_row([row.id, row.value, row.baseline, row.change, row.tolerance, verdict, row.reason]);
+        } else {
+            table.add_row([row.id, row.value, verdict, row.reason]);
+        }
     }
-    if let Some(values) = table.column_mut(1) {
-        values.set_cell_alignment(CellAlignment::Right);
+    for figures in 1..heads.len() - 2 {
+        if let Some(column) = table.column_mut(figures) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
     }
     table
 }

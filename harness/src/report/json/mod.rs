@@ -8,11 +8,13 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
-use super::{CliffLine, Failure, FillReport, FsefLine, LevelReport, Point, Report};
+use super::{BaselineLine, CliffLine, Failure, FillReport, FsefLine, LevelReport, Point, Report};
 use crate::analysis::metric::{Kind, Value};
 use crate::plan::phase::Plan;
 use crate::verdict::Verdict;
+use crate::verdict::baseline::Level as Accepted;
 use crate::verdict::judge::{Judged, Role};
+use crate::verdict::surroundings::Change;
 
 /// Version of the format.
 pub const SCHEMA: u32 = 1;
@@ -49,6 +51,28 @@ struct Document<'a> {
     headline: &'a str,
     notes: &'a [String],
     failure: Option<FailureLine<'a>>,
+    /// Environment before → after: what is under test first.
+    changes: Vec<ChangeLine<'a>>,
+    baseline: Option<Baseline<'a>>,
+}
+
+#[derive(Serialize)]
+struct ChangeLine<'a> {
+    name: &'a str,
+    before: Option<&'a str>,
+    after: Option<&'a str>,
+    under_test: bool,
+    must_match: bool,
+}
+
+/// The baseline that was found.
+#[derive(Serialize)]
+struct Baseline<'a> {
+    path: &'a str,
+    runs: &'a [String],
+    accepted: &'a str,
+    /// Why the run was not compared with it.
+    not_used: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -76,15 +100,21 @@ struct MetricLine<'a> {
     low: Option<Number>,
     high: Option<Number>,
     unit: &'a str,
-    // Null until a baseline is read.
+    /// The baseline's figure; null where nothing was compared or the baseline has no cliff.
     baseline: Option<Number>,
+    /// A fraction: -0.12 for a fall by 12 %; of counts and stalls the difference in the metric's unit.
     change: Option<Number>,
+    /// A fraction; of stalls seconds an hour.
     tolerance: Option<Number>,
     verdict: Verdict,
     /// Without a value the contract's word, such as `never`; else the sentence for people, if any.
     reason: Option<&'a str>,
     /// The sentence for people where `reason` is the contract's word.
     explanation: Option<&'a str>,
+    /// Where the baseline has no cliff: up to this.
+    baseline_more_than: Option<Number>,
+    /// The smallest change that could be told from none, as `change`.
+    noise_floor: Option<Number>,
 }
 
 #[derive(Serialize)]
@@ -207,7 +237,23 @@ fn document(report: &Report) -> Document<'_> {
         headline: &report.headline,
         notes: &report.notes,
         failure: report.failure.as_ref().map(failure),
+        changes: report.changes.iter().map(change).collect(),
+        baseline: report.baseline.as_ref().map(baseline),
     }
+}
+
+fn change(change: &Change) -> ChangeLine<'_> {
+    ChangeLine {
+        name: &change.name,
+        before: change.before.as_deref(),
+        after: change.after.as_deref(),
+        under_test: change.under_test,
+        must_match: change.must_match,
+    }
+}
+
+fn baseline(line: &BaselineLine) -> Baseline<'_> {
+    Baseline { path: &line.path, runs: &line.runs, accepted: &line.accepted, not_used: line.not_used.as_deref() }
 }
 
 fn metric(judged: &Judged) -> MetricLine<'_> {
@@ -219,6 +265,9 @@ fn metric(judged: &Judged) -> MetricLine<'_> {
         Value::MoreThan(least) => (None, (Some(least), None), Some("no-cliff")),
         Value::Absent(why) => (None, (None, None), Some(why)),
     };
+    let against = judged.against.as_ref();
+    let number = |level| if let Accepted::Number(value) = level { Some(Number(value)) } else { None };
+    let more_than = |level| if let Accepted::MoreThan(least) = level { Some(Number(least)) } else { None };
     let sentence = Some(judged.reason.as_str()).filter(|reason| !reason.is_empty());
     MetricLine {
         id: &metric.id,
@@ -228,12 +277,14 @@ fn metric(judged: &Judged) -> MetricLine<'_> {
         low: low.map(Number),
         high: high.map(Number),
         unit: metric.unit,
-        baseline: None,
-        change: None,
-        tolerance: None,
+        baseline: against.and_then(|against| number(against.level)),
+        change: against.and_then(|against| against.change).map(Number),
+        tolerance: against.and_then(|against| against.tolerance).map(Number),
         verdict: judged.verdict,
         reason: word.or(sentence),
         explanation: sentence.filter(|sentence| word.is_some_and(|word| word != *sentence)),
+        baseline_more_than: against.and_then(|against| more_than(against.level)),
+        noise_floor: against.and_then(|against| against.noise_floor).map(Number),
     }
 }
 

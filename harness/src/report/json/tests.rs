@@ -17,11 +17,12 @@ fn keys(text: &str, indent: usize) -> Vec<&str> {
 fn keys_and_their_order_are_the_contract() {
     let text = render(&samples::finished());
     let expect = "schema verdict exit_code target profile runs metrics findings environment plan bytes_written \
-                  elapsed_s run started host headline notes failure";
+                  elapsed_s run started host headline notes failure changes baseline";
     assert_eq!(keys(&text, 2), expect.split_whitespace().collect::<Vec<_>>());
     let metrics = text.split("\"metrics\": [").nth(1).unwrap().split("\n  ]").next().unwrap();
-    let expect = "id kind role value low high unit baseline change tolerance verdict reason explanation";
-    assert_eq!(keys(metrics, 6)[..13], expect.split_whitespace().collect::<Vec<_>>());
+    let expect = "id kind role value low high unit baseline change tolerance verdict reason explanation \
+                  baseline_more_than noise_floor";
+    assert_eq!(keys(metrics, 6)[..15], expect.split_whitespace().collect::<Vec<_>>());
     let findings = text.split("\"findings\": {").nth(1).unwrap().split("\n  }").next().unwrap();
     assert_eq!(keys(findings, 4), ["fill", "random_write", "fsef"]);
     assert_eq!(keys(findings, 6)[..6], ["bytes", "seconds", "cliffs", "curve", "bad_blocks", "counter_ratios"]);

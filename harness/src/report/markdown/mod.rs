@@ -28,6 +28,7 @@ const REASON: usize = 600;
 pub fn render(report: &Report) -> String {
     let mut page = String::new();
     head(&mut page, report);
+    changed(&mut page, report);
     list(&mut page, "", report.notes.iter().map(|note| format!("- {}", sentence(note, REASON))), 8_000, "notes");
     metrics(&mut page, report);
     if let Some(fill) = &report.fill {
@@ -63,6 +64,20 @@ fn head(page: &mut String, report: &Report) {
     }
 }
 
+/// What is not what it was with the baseline, before → after; right after the verdict, since it may explain it.
+fn changed(page: &mut String, report: &Report) {
+    let value = |value: &Option<String>| value.as_ref().map_or_else(|| "unknown".to_owned(), |value| code(value, FACT));
+    let lines = report.changes.iter().map(|change| {
+        let role = match (change.under_test, change.must_match) {
+            (true, _) => " (under test)",
+            (false, true) => " (**must match**)",
+            (false, false) => "",
+        };
+        format!("- {}: {} → {}{role}", code(&change.name, FACT), value(&change.before), value(&change.after))
+    });
+    list(page, "## What changed since the baseline", lines, 4_000, "facts");
+}
+
 /// The table of metrics; columns that no row fills are left out.
 fn metrics(page: &mut String, report: &Report) {
     let rows = rows(report);
@@ -72,7 +87,7 @@ fn metrics(page: &mut String, report: &Report) {
     }
     let compared = rows.iter().any(|row| !row.baseline.is_empty() || !row.change.is_empty());
     let (heads, rule) = if compared {
-        ("| Metric | Value | Baseline | Change | Verdict | Why |", "|---|--:|--:|--:|---|---|")
+        ("| Metric | Value | Baseline | Change | Tolerance | Verdict | Why |", "|---|--:|--:|--:|--:|---|---|")
     } else {
         ("| Metric | Value | Verdict | Why |", "|---|--:|---|---|")
     };
@@ -84,7 +99,9 @@ fn table_line(row: &Row, compared: bool) -> String {
     let value = if row.range.is_empty() { row.value.clone() } else { format!("{} ({})", row.value, row.range) };
     let mut line = format!("| {} | {} |", cell(&row.id, FACT), sentence(&value, FACT));
     if compared {
-        let _ = write!(line, " {} | {} |", sentence(&row.baseline, FACT), sentence(&row.change, FACT));
+        for text in [&row.baseline, &row.change, &row.tolerance] {
+            let _ = write!(line, " {} |", sentence(text, FACT));
+        }
     }
     let role = if row.role == Role::Info { " (info)" } else { "" };
     let _ = write!(line, " {} {}{role} | {} |", symbol(row.verdict), row.verdict, sentence(&row.reason, REASON));
@@ -101,12 +118,19 @@ fn measured(page: &mut String, report: &Report) {
     let kind = optional(", ", Some(&target.kind)) + &optional(" on ", target.filesystem.as_deref());
     let by = format!(" version {}{}", profile.version, optional(", fingerprint ", Some(&profile.fingerprint)));
     let when = optional(", started ", Some(&report.started)) + &optional(" on ", report.host.as_deref());
+    let found = report.baseline.as_ref();
+    let baseline = found.map(|found| found.path.clone()).unwrap_or_default();
+    let rests = found.map_or_else(String::new, |found| match (&found.not_used, found.runs.len()) {
+        (Some(_), _) => ", not used".to_owned(),
+        (None, runs) => format!(", runs {runs}{}", optional(", accepted ", Some(&found.accepted))),
+    });
     let lines = [
         ("Drive", &target.drive, String::new()),
         ("Target", &target.path, kind),
         ("Engine", &target.engine, String::new()),
         ("Profile", &profile.name, by),
         ("Run", &report.run, when),
+        ("Baseline", &baseline, rests),
     ];
     let lines = lines.into_iter().filter(|(_, text, _)| !text.trim().is_empty());
     let lines = lines.map(|(what, text, more)| format!("- {what}: {}{more}", code(text, FACT)));

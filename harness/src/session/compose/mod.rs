@@ -2,11 +2,14 @@
 //!
 //! Pure but for its callers: no file, no clock, no drive.
 
+mod candidate;
+mod conclude;
 mod notes;
 mod suites;
 
 use super::Request;
 use super::folder::{RunFolder, drive_line};
+use super::judging::{Bench, Judging};
 use crate::analysis::metric::{Metric, Value};
 use crate::analysis::random::LevelFindings;
 use crate::analysis::space::fsef;
@@ -14,17 +17,31 @@ use crate::analysis::suite::FillSuite;
 use crate::environment::Environment;
 use crate::journal::record::{Header, Outcome};
 use crate::journal::replay::Replay;
-use crate::plan::profile::Profile;
-use crate::report::{Failure, FailureKind, ProfileLine, Report, Target};
+use crate::plan::profile::{ByKind, Profile};
+use crate::plan::text::Share;
+use crate::report::{BaselineLine, Failure, FailureKind, ProfileLine, Report, Target};
 use crate::target::Facts;
 use crate::verdict::Verdict;
-use crate::verdict::judge::{Judged, Limit, Role, Rules, judge, overall};
+use crate::verdict::baseline::Baseline;
+use crate::verdict::candidate::Candidate;
+use crate::verdict::judge::{Limit, Rules, judge, judge_against};
+use crate::verdict::standing::Standing;
+use crate::verdict::tolerance::Shares;
+use candidate::candidate;
+pub use candidate::{key, unit};
+use conclude::{Basis, conclude, exit_code, failure_line};
 use notes::{incomparable, notes};
 use suites::{fill_report, fill_suite, fsef_line, level_report, levels};
 
-/// The report of a run from what its journal tells.
+/// The report of a run from what its journal tells, without any baseline.
 #[must_use]
 pub fn report(replay: &Replay) -> Report {
+    judged(replay, None).0
+}
+
+/// The report of a run against what was found to compare it with, and the run as the verdict saw it.
+#[must_use]
+pub fn judged(replay: &Replay, bench: Option<&Bench>) -> (Report, Candidate) {
     let header = &replay.header;
     let mut report = bare(header);
     let profile = Profile::parse(&header.profile).ok();
@@ -37,26 +54,69 @@ pub fn report(replay: &Replay) -> Report {
     metrics.extend(levels.iter().flat_map(LevelFindings::metrics));
     let fsef = fsef(&levels);
     metrics.extend(fsef.map(|fsef| Metric::new("random_write.fsef_mb_s_per_gb", Value::Number(fsef.mb_s_per_gb))));
-    report.metrics = judge(metrics, &rules(profile.as_ref()));
+    let run = candidate(replay, &profile_name(header), metrics, suite.as_ref(), &levels);
+    let rules = rules(bench.and_then(|bench| bench.judging.rules.as_ref()).or(profile.as_ref()));
+    report.failure = failure(replay).or(damaged.map(|message| Failure { kind: FailureKind::Failed, message }));
+    // What ended early lacks metrics and has others of a part: nothing of it is compared.
+    let bench = bench.filter(|_| report.failure.is_none());
+    let basis = compare(&mut report, &run, &rules, bench);
     report.random_write = levels.iter().map(|level| level_report(replay, level)).collect();
     report.fsef = fsef.map(fsef_line);
     report.fill = suite.map(|suite| fill_report(replay, &suite));
     report.bytes_written = replay.bytes_written().0;
     report.elapsed_s = replay.last_ns.secs();
-    report.failure = failure(replay).or(damaged.map(|message| Failure { kind: FailureKind::Failed, message }));
     let ratios = incomparable(replay);
     report.notes = notes(replay, &ratios);
-    let judged = overall(&report.metrics);
-    let comparable = ratios.is_empty();
-    report.verdict = match (&report.failure, judged) {
-        (Some(_), _) => Verdict::Error,
-        (None, Verdict::Regressed) => Verdict::Regressed,
-        (None, _) if !comparable => Verdict::Inconclusive,
-        (None, judged) => without_baseline(&report.metrics, judged),
+    conclude(&mut report, &basis, replay.verify_errors(), ratios.is_empty());
+    (report, run)
+}
+
+/// Judges the metrics against the baseline, where there is one of the same thing.
+fn compare<'a>(report: &mut Report, run: &Candidate, rules: &Rules, bench: Option<&'a Bench>) -> Basis<'a> {
+    let Some(bench) = bench else {
+        report.metrics = judge(run.metrics.clone(), rules);
+        return Basis::NotAsked;
     };
-    report.exit_code = exit_code(&report);
-    report.headline = headline(&report, replay.verify_errors(), comparable);
-    report
+    let line = |baseline: &Baseline, why: Option<String>| BaselineLine {
+        path: bench.found.path.display().to_string(),
+        runs: baseline.provenance.run.clone(),
+        accepted: baseline.accepted.last().map(|accepted| accepted.when.clone()).unwrap_or_default(),
+        not_used: why,
+    };
+    let Some(baseline) = &bench.found.baseline else {
+        report.metrics = judge(run.metrics.clone(), rules);
+        return Basis::None(bench);
+    };
+    if let Some(why) = run.incomparable(baseline) {
+        report.metrics = judge(run.metrics.clone(), rules);
+        report.baseline = Some(line(baseline, Some(why.clone())));
+        return Basis::Unusable(bench, why);
+    }
+    let around = run.surroundings(baseline, &bench.judging.under_test);
+    let (confounded, side_effect) = (around.confounded.as_deref(), around.side_effect.as_deref());
+    report.metrics = judge_against(rules, &Standing { run, baseline, confounded, side_effect });
+    report.changes = around.changes;
+    report.baseline = Some(line(baseline, None));
+    Basis::Compared(bench, baseline)
+}
+
+/// The profile's name that a run was made under; its fingerprint where this version cannot read it.
+#[must_use]
+pub fn profile_name(header: &Header) -> String {
+    Profile::parse(&header.profile).map_or_else(|_| header.fingerprint.clone(), |profile| profile.name)
+}
+
+/// Why the figures of a run are not comparable with anything, if so.
+#[must_use]
+pub fn not_comparable(replay: &Replay) -> Option<String> {
+    incomparable(replay).into_iter().next()
+}
+
+/// What a run is judged by: the user's rules, else those that it was made with.
+#[must_use]
+pub fn rules_of(replay: &Replay, judging: &Judging) -> Rules {
+    let own = Profile::parse(&replay.header.profile).ok();
+    rules(judging.rules.as_ref().or(own.as_ref()))
 }
 
 /// The report of a target that got no run.
@@ -97,64 +157,9 @@ pub fn refused_resume(so_far: &Replay, why: &str) -> Report {
 fn failed(mut report: Report, kind: FailureKind, why: &str) -> Report {
     report.failure = Some(Failure { kind, message: why.to_owned() });
     report.verdict = Verdict::Error;
-    report.exit_code = exit_code(&report);
-    report.headline = headline(&report, 0, true);
+    report.exit_code = exit_code(&report, false, false);
+    report.headline = failure_line(kind, why);
     report
-}
-
-/// 0 held, improved or first run · 1 regressed · 3 refused · 4 failed or interrupted · 5 inconclusive; the gravest
-/// of several is 4 before 1 before 5.
-fn exit_code(report: &Report) -> u8 {
-    match (&report.failure, report.verdict) {
-        (Some(failure), _) if failure.kind == FailureKind::Refused => 3,
-        (Some(_), _) | (None, Verdict::Error) => 4,
-        (None, Verdict::Regressed) => 1,
-        (None, Verdict::Inconclusive) => 5,
-        (None, Verdict::Held | Verdict::Improved | Verdict::NoBaseline) => 0,
-    }
-}
-
-/// Without a baseline nothing but limits was judged: held only where they decide something.
-fn without_baseline(metrics: &[Judged], judged: Verdict) -> Verdict {
-    match judged {
-        Verdict::Inconclusive | Verdict::Regressed | Verdict::Error => judged,
-        _ if metrics.iter().any(|metric| metric.verdict == Verdict::NoBaseline && metric.role == Role::Gate) => {
-            Verdict::NoBaseline
-        }
-        other => other,
-    }
-}
-
-fn headline(report: &Report, verify_errors: u64, comparable: bool) -> String {
-    if let Some(failure) = &report.failure {
-        let what = match failure.kind {
-            FailureKind::Refused => "target refused",
-            FailureKind::Failed => "run failed",
-            FailureKind::Interrupted => "run interrupted",
-        };
-        return format!("{what}: {}", failure.message);
-    }
-    match report.verdict {
-        Verdict::Regressed if verify_errors > 0 => {
-            format!("{verify_errors} blocks read back are not what was written: do not trust this drive with data")
-        }
-        Verdict::Regressed => {
-            let broken: Vec<String> = report
-                .metrics
-                .iter()
-                .filter(|judged| judged.verdict == Verdict::Regressed)
-                .map(|judged| format!("{} {}", judged.metric.id, judged.reason))
-                .collect();
-            broken.join("; ")
-        }
-        Verdict::Inconclusive if !comparable => {
-            "the drive did not count the bytes that were submitted: the figures are not comparable".to_owned()
-        }
-        Verdict::Inconclusive => "not decided: see the metrics without a verdict".to_owned(),
-        Verdict::NoBaseline => "measured; there is no baseline to compare with yet".to_owned(),
-        Verdict::Held | Verdict::Improved => "within all limits".to_owned(),
-        Verdict::Error => "the run has no result".to_owned(),
-    }
 }
 
 fn empty(run: &str, started: &str) -> Report {
@@ -176,6 +181,8 @@ fn empty(run: &str, started: &str) -> Report {
         plan: None,
         notes: Vec::new(),
         failure: None,
+        changes: Vec::new(),
+        baseline: None,
         bytes_written: 0,
         elapsed_s: 0.0,
     }
@@ -211,7 +218,23 @@ fn rules(profile: Option<&Profile>) -> Rules {
         let number = |number: Option<crate::plan::profile::Number>| number.map(crate::plan::profile::Number::value);
         (id.clone(), Limit { least: number(limit.least), most: number(limit.most) })
     });
-    Rules { limits: limits.collect(), gates: profile.judge.gates.clone() }
+    let default = Rules::default();
+    Rules {
+        limits: limits.collect(),
+        gates: profile.judge.gates.clone(),
+        tolerance: shares(&profile.judge.tolerance, default.tolerance),
+        prior_noise: shares(&profile.judge.prior_noise, default.prior_noise),
+    }
+}
+
+/// The profile's shares where it states them.
+fn shares(stated: &ByKind, default: Shares) -> Shares {
+    let or = |stated: Option<Share>, default| stated.map_or(default, |share| f64::from(share.0.0) / 1e6);
+    Shares {
+        throughput: or(stated.throughput, default.throughput),
+        capacity: or(stated.capacity, default.capacity),
+        tail_latency: or(stated.tail_latency, default.tail_latency),
+    }
 }
 
 fn failure(replay: &Replay) -> Option<Failure> {

@@ -80,6 +80,8 @@ fn note_target(env: &mut Environment, facts: &Facts) {
     env.note("target.kind", Some(facts.kind.to_string()));
     env.note("filesystem", Some(facts.filesystem.type_name.as_str()));
     env.note("filesystem.options", Some(stable_options(&facts.filesystem.options)));
+    let (free, total) = (facts.filesystem.free.0, facts.filesystem.total.0);
+    env.note("filesystem.free", (total > 0).then(|| format!("{:.0} %", free as f64 / total as f64 * 100.0)));
     if let Some(drive) = &facts.drive {
         note_drive(env, drive, facts.filesystem.carriers.len());
     }

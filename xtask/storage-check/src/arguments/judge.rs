@@ -1,0 +1,135 @@
+//! The words of verdicts and baselines.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::Options;
+
+pub(crate) const JUDGE_EXAMPLES: &str = "\
+Examples:
+  cargo xtask storage-check judge storage-check-runs/20261130T132402Z-vda-acceptance
+        print the report of a stored run against the baseline as it is now
+  cargo xtask storage-check judge storage-check-runs/* --out reports
+        judge many runs, each by itself, and write their reports to reports/<run>/; exits with the gravest code";
+
+pub(crate) const BASELINE_EXAMPLES: &str = "\
+Examples:
+  cargo xtask storage-check baseline accept storage-check-runs/2026113* --reason 'as delivered, firmware 1.2'
+        accept these runs, and show what that changes in the baseline's file
+  cargo xtask storage-check baseline show baselines/acme-turbo960-960gb-folder/quick.toml";
+
+/// Against what a run is judged, and how strictly.
+#[derive(Args, Debug)]
+pub(crate) struct Judged {
+    /// Folder of the baselines
+    #[arg(long, value_name = "DIR", default_value = "baselines")]
+    pub(crate) baselines: PathBuf,
+    /// What may have changed since the baseline because it is tested; everything else must match
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "firmware,driver,kernel")]
+    pub(crate) under_test: Vec<String>,
+    /// Exit with 6 where there is no baseline to compare with [default: true where CI is set and not empty]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) require_baseline: Option<bool>,
+    /// What an inconclusive verdict is
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = Inconclusive::Fail)]
+    pub(crate) inconclusive: Inconclusive,
+}
+
+/// What an inconclusive verdict is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Inconclusive {
+    /// A warning: exits with 0
+    Warn,
+    /// A failure: exits with 5
+    Fail,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct JudgeArguments {
+    /// Run folders, or their journals
+    #[arg(value_name = "RUN", required = true)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// Write the reports into a folder a run in this one
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Take tolerances, gates and limits from this profile instead of the one that the run was made with
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) profile: Option<String>,
+    #[command(flatten)]
+    pub(crate) judged: Judged,
+    #[command(flatten)]
+    pub(crate) options: Options,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct BaselineArguments {
+    #[command(subcommand)]
+    pub(crate) command: BaselineCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BaselineCommand {
+    /// Accept finished runs, and show what that changes in the baseline's file
+    Accept(AcceptArguments),
+    /// Show the accepted figures, and who accepted them when and why
+    Show(ShowArguments),
+    /// List the baselines
+    List(ListArguments),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct AcceptArguments {
+    /// Run folders, or their journals
+    #[arg(value_name = "RUN", required = true)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// Why this is the state to compare with
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: String,
+    /// Folder of the baselines
+    #[arg(long, value_name = "DIR", default_value = "baselines")]
+    pub(crate) baselines: PathBuf,
+    /// Keep the runs that were accepted before, whatever the new ones show
+    #[arg(long, conflicts_with = "replace")]
+    pub(crate) add: bool,
+    /// Drop the runs that were accepted before
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// Measure slow drift from this state on, not from the first one that was accepted
+    #[arg(long)]
+    pub(crate) new_golden: bool,
+    #[command(flatten)]
+    pub(crate) options: Options,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ShowArguments {
+    /// A baseline's file; without it all in the folder
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Folder of the baselines
+    #[arg(long, value_name = "DIR", default_value = "baselines")]
+    pub(crate) baselines: PathBuf,
+    #[command(flatten)]
+    pub(crate) options: Options,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ListArguments {
+    /// Folder of the baselines
+    #[arg(long, value_name = "DIR", default_value = "baselines")]
+    pub(crate) baselines: PathBuf,
+    #[command(flatten)]
+    pub(crate) options: Options,
+}
+
+impl BaselineCommand {
+    /// The options of whichever command was given.
+    pub(crate) fn options(&self) -> Options {
+        match self {
+            BaselineCommand::Accept(arguments) => arguments.options,
+            BaselineCommand::Show(arguments) => arguments.options,
+            BaselineCommand::List(arguments) => arguments.options,
+        }
+    }
+}
