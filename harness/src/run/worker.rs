@@ -63,7 +63,6 @@ pub(super) enum Report {
     },
     /// Bad blocks beyond those that were named.
     MoreBad {
-        at: Nanos,
         count: u64,
     },
 }
@@ -222,7 +221,7 @@ impl<'a> Count<'a> {
     fn finish(mut self, report: &mut impl FnMut(Report)) {
         self.turn(report);
         if self.bad > self.named_bad {
-            report(Report::MoreBad { at: self.now, count: self.bad - self.named_bad });
+            report(Report::MoreBad { count: self.bad - self.named_bad });
         }
     }
 }
