@@ -10,7 +10,7 @@ use harness::journal::record::Outcome;
 use libtest_mimic::Trial;
 use storage_check_tests::dice::{self, Dice};
 use storage_check_tests::loop_fs::LoopFs;
-use storage_check_tests::rig::{Need, trial};
+use storage_check_tests::rig::{Need, note, trial};
 use storage_check_tests::throttle::Throttle;
 use storage_check_tests::tool::{Ended, Running, Tool};
 use storage_check_tests::{folder, profile, run};
@@ -113,6 +113,7 @@ fn is_whole(bench: &Bench, run: &Path, resumes: u32) -> Result<()> {
 fn killed_often() -> Result<()> {
     let bench = Bench::new()?;
     let mut dice = Dice::new();
+    note(&format!("{}={}", dice::SEED, dice.seed()));
     let (mut kills, mut lives) = (0, 0);
     while kills < KILLS {
         lives += 1;

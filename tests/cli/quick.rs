@@ -20,12 +20,14 @@ struct Quick {
     most_space: u64,
 }
 
+/// What must hold of a run.
+type Claim = fn(&Quick) -> Result<()>;
 /// Run once, by the first test that asks; removed with the last.
 type Shared = Arc<OnceLock<Result<Quick, String>>>;
 
 pub(crate) fn trials() -> Vec<Trial> {
     let shared = Shared::default();
-    let claims: [(&str, fn(&Quick) -> Result<()>); 6] = [
+    let claims: [(&str, Claim); 6] = [
         ("quick ends well within 90 s", ends_in_time),
         ("quick needs at most 2 GiB of space and writes at most 16 GiB", is_modest),
         ("quick: the drive counts what was written", reaches_the_drive),

@@ -11,7 +11,6 @@ use harness::engine::{Batch, Engine, EngineError, EngineFactory, Op, OpKind, Set
 use harness::journal::record::{FaultKind, Outcome as Ending};
 use harness::plan::profile::Profile;
 use harness::session::{self, Event, Observer, Outcome, Request};
-use harness::target::Consent;
 use harness::units::Nanos;
 use storage_check_tests::loop_fs::LoopFs;
 use storage_check_tests::rig::{Need, trial};
@@ -147,16 +146,9 @@ impl Observer for Watcher {
 }
 
 fn measured(disk: &LoopFs, out: &Path, place: Place, deed: Deed, mut watcher: Watcher) -> Result<Outcome> {
-    let request = Request {
-        target: disk.path(),
-        profile: Profile::parse(&profile::fill(SUITE))?,
-        out: out.to_owned(),
-        consent: Consent::default(),
-        keep: false,
-        max_write: None,
-    };
+    let request = Request::new(disk.path(), Profile::parse(&profile::fill(SUITE))?, out.to_owned());
     let stop = AtomicBool::new(false);
-    let outcome = session::run_with(&request, &mut watcher, &stop, |opened, clock| {
+    let outcome = session::run_with(&request, &mut watcher, &stop, |_, opened, clock| {
         let inner = SyncFactory::new(opened.scratch.clone(), clock);
         Bad { inner, place, deed, counts: Arc::default() }
     });

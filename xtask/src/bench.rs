@@ -1,22 +1,20 @@
-//! `cargo xtask bench`: our engines against fio, in alternating pairs on one machine in one hour.
+//! `cargo xtask bench [NAME]`: our engines against fio, in alternating pairs on one machine in one hour.
 //!
 //! Prints ratios and medians; judges nothing. Works on devices and folders that it made and removes them.
 #![expect(clippy::print_stdout, reason = "a chore's output is its result")]
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+mod fio;
+mod ours;
+mod place;
+
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use harness::engine::Clock;
-use harness::engine::sync::SyncFactory;
-use harness::journal::file::JournalError;
-use harness::journal::record::Record;
-use harness::plan::phase::{Capacity, Plan};
-use harness::plan::profile::Profile;
-use harness::run::{Run, Sink};
-use harness::target::space::Scratch;
-use harness::units::{Bytes, GIB, MIB, Nanos};
+use fio::Peer;
+use harness::engine::real::{Concurrency, RealFactory};
+use harness::units::{GIB, MIB};
+use ours::{measure, random_writes};
+use place::{Folder, Zram};
 use xshell::{Shell, cmd};
 
 /// Pairs of runs, ours and theirs in turn.
@@ -26,73 +24,125 @@ const SECONDS: u64 = 4;
 /// Range of the small random writes: the kernel's own tables of it stay in the processor's caches, so that
 /// what differs is the program.
 const RANGE: u64 = 64 * MIB;
+/// Range of the random writes with a queue.
+const QUEUE_RANGE: u64 = GIB;
 /// Size of the sequential fill.
 const FILL: u64 = 2 * GIB;
+/// The phase of a profile of random writes that is timed.
+const RANDOM: &str = "random_write.scratch.write";
 
-/// Runs all benchmarks that this machine allows.
-pub(crate) fn bench() -> Result<()> {
+/// Runs all benchmarks that this machine allows, or the one that is named.
+pub(crate) fn bench(name: Option<&str>) -> Result<()> {
+    const NAMES: [&str; 4] = ["queue", "sequential", "small", "workers"];
+    if let Some(name) = name {
+        ensure!(NAMES.contains(&name), "there is no benchmark {name}: choose one of {}", NAMES.join(", "));
+    }
+    let wanted = |this: &str| name.is_none_or(|name| name == this);
     let sh = Shell::new()?;
     ensure!(cmd!(sh, "fio --version").ignore_stderr().read().is_ok(), "fio is not installed: apt-get install fio");
-    sequential(&sh).context("sequential fill on this disk")?;
-    match Zram::new(&sh) {
-        Ok(zram) => small_writes(&sh, zram.folder()).context("small writes on zram")?,
-        Err(why) => println!("pwrite on zram: ignored, {why:#}"),
+    let disk = Folder::new(&std::env::current_dir()?.join("target"))?;
+    if wanted("sequential") {
+        sequential(&sh, &disk.0).context("sequential fill on this disk")?;
+    }
+    if wanted("queue") {
+        queue(&sh, &disk.0).context("random writes with a queue on this disk")?;
+    }
+    if wanted("small") || wanted("workers") {
+        match Zram::new(&sh) {
+            Ok(zram) => {
+                if wanted("small") {
+                    small_writes(&sh, zram.folder()).context("small writes on zram")?;
+                }
+                if wanted("workers") {
+                    workers(zram.folder()).context("workers on zram")?;
+                }
+            }
+            Err(why) => println!("pwrite on zram: ignored, {why:#}"),
+        }
     }
     Ok(())
 }
 
-/// Our `pwrite` engine against fio's psync: 4 KiB random writes of zeros, direct, depth 1, histograms on.
-fn small_writes(sh: &Shell, folder: &Path) -> Result<()> {
-    let profile = format!(
-        "name = 'bench'\nversion = 1\n[random_write]\nlevels = ['scratch']\nscratch = '{RANGE}B'\nqueue_depth = 1\n\
-         data = 'zeros'\nduration = '{SECONDS}s'\nleast_bytes = '0B'\ninterval = '1s'"
-    );
-    let file = folder.join("fio");
-    let size = RANGE.to_string();
-    pairs("pwrite against fio psync, 4 KiB random writes on ext4 on zram, IOPS", || {
-        let ours = measure(folder, &profile, "random_write.scratch.write")?;
-        let job = cmd!(
-            sh,
-            "fio --name=peer --filename={file} --size={size} --ioengine=psync --rw=randwrite --norandommap
-            --bs=4k --direct=1 --zero_buffers --time_based --runtime=4 --output-format=json"
-        );
-        Ok((ours.ios as f64 / ours.seconds, fio(&job.read()?, "iops")?))
-    })
-}
-
 /// Our fill against fio's psync at the same block size and depth, to the end of the final flush.
-fn sequential(sh: &Shell) -> Result<()> {
-    let folder = Folder::new(&std::env::current_dir()?.join("target"))?;
+fn sequential(sh: &Shell, folder: &Path) -> Result<()> {
     let profile = format!(
         "name = 'bench'\nversion = 1\n[fill]\nsize = '{FILL}B'\nsegments = 1\nblock = '1MiB'\nverify = false\ninterval = '100ms'"
     );
-    let (file, size) = (folder.0.join("fio"), FILL.to_string());
-    pairs("pwrite against fio psync, sequential fill of 1 MiB blocks on this disk, MB/s", || {
-        let ours = measure(&folder.0, &profile, "fill.write")?;
-        let job = cmd!(
-            sh,
-            "fio --name=peer --filename={file} --size={size} --ioengine=psync --rw=write --bs=1m --direct=1
-            --end_fsync=1 --output-format=json"
-        );
-        let theirs = fio(&job.read()?, "bw_bytes")? / 1e6;
-        std::fs::remove_file(&file)?;
-        Ok((ours.bytes as f64 / ours.seconds / 1e6, theirs))
+    let path = folder.join("fio");
+    let (file, size) = (format!("--filename={}", path.display()), format!("--size={FILL}"));
+    pairs("pwrite against fio psync, sequential fill of 1 MiB blocks on this disk", ["MB/s"], || {
+        let ours = measure(folder, &profile, "fill.write", RealFactory::pwrite)?;
+        let job = [&*file, &*size, "--ioengine=psync", "--rw=write", "--bs=1m", "--direct=1", "--end_fsync=1"];
+        let theirs = Peer::run(sh, &job)?;
+        std::fs::remove_file(&path)?;
+        Ok([(ours.bytes_per_s() / 1e6, theirs.bytes_per_s()? / 1e6)])
     })
 }
 
-/// Runs pairs after one that does not count, and prints each, the medians, and the ratio.
-fn pairs(title: &str, mut pair: impl FnMut() -> Result<(f64, f64)>) -> Result<()> {
-    println!("{title}");
+/// Our io_uring engine against fio's: 4 KiB random writes, direct, 32 in flight, on a file written before.
+fn queue(sh: &Shell, folder: &Path) -> Result<()> {
+    let profile = random_writes(QUEUE_RANGE, SECONDS, "queue_depth = 32");
+    let path = folder.join("fio");
+    let (file, size) = (format!("--filename={}", path.display()), format!("--size={QUEUE_RANGE}"));
+    let runtime = format!("--runtime={SECONDS}");
+    Peer::run(sh, &[&*file, &*size, "--rw=write", "--bs=1m", "--direct=1", "--end_fsync=1"])?;
+    let title = "io_uring against fio io_uring, 4 KiB random writes, 32 in flight, on this disk";
+    pairs(title, ["IOPS", "µs of CPU an I/O"], || {
+        let ours = measure(folder, &profile, RANDOM, |scratch, clock| {
+            RealFactory::new(scratch, clock, Concurrency { workers: 1, queue_depth: 32 })
+        })?;
+        let job = [&*file, &*size, &*runtime, "--time_based", "--ioengine=io_uring", "--iodepth=32"];
+        let how = ["--rw=randwrite", "--norandommap", "--bs=4k", "--direct=1"];
+        let theirs = Peer::run(sh, &[&job[..], &how[..]].concat())?;
+        Ok([(ours.iops(), theirs.iops()?), (ours.cpu_us(), theirs.cpu_us()?)])
+    })
+}
+
+/// Our `pwrite` engine against fio's psync: 4 KiB random writes of zeros, direct, depth 1, histograms on.
+fn small_writes(sh: &Shell, folder: &Path) -> Result<()> {
+    let profile = random_writes(RANGE, SECONDS, "queue_depth = 1\ndata = 'zeros'");
+    let file = format!("--filename={}", folder.join("fio").display());
+    let (size, runtime) = (format!("--size={RANGE}"), format!("--runtime={SECONDS}"));
+    pairs("pwrite against fio psync, 4 KiB random writes on ext4 on zram", ["IOPS"], || {
+        let ours = measure(folder, &profile, RANDOM, RealFactory::pwrite)?;
+        let job = [&*file, &*size, &*runtime, "--time_based", "--ioengine=psync"];
+        let how = ["--rw=randwrite", "--norandommap", "--bs=4k", "--direct=1", "--zero_buffers"];
+        let theirs = Peer::run(sh, &[&job[..], &how[..]].concat())?;
+        Ok([(ours.iops(), theirs.iops()?)])
+    })
+}
+
+/// Two workers of the `pwrite` engine against one.
+fn workers(folder: &Path) -> Result<()> {
+    let profile =
+        |workers| random_writes(RANGE, SECONDS, &format!("queue_depth = 1\ndata = 'zeros'\nworkers = {workers}"));
+    pairs("two pwrite workers against one, 4 KiB random writes on ext4 on zram", ["IOPS"], || {
+        let two = measure(folder, &profile(2), RANDOM, RealFactory::pwrite)?;
+        let one = measure(folder, &profile(1), RANDOM, RealFactory::pwrite)?;
+        Ok([(two.iops(), one.iops())])
+    })
+}
+
+/// Runs pairs after one that does not count, and prints each, the medians, and the median ratio of each figure.
+fn pairs<const N: usize>(
+    title: &str,
+    figures: [&str; N],
+    mut pair: impl FnMut() -> Result<[(f64, f64); N]>,
+) -> Result<()> {
+    println!("{title} (load average {})", load());
     pair()?;
-    let (mut ours, mut theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    let mut all: [Vec<(f64, f64)>; N] = std::array::from_fn(|_| Vec::new());
     for _ in 0..PAIRS {
-        let (our, their) = pair()?;
-        println!("  ours {our:>9.0}   fio {their:>9.0}   ratio {:.3}", our / their);
-        ours.push(our);
-        theirs.push(their);
-        ratios.push(our / their);
+        for ((values, figure), (ours, theirs)) in all.iter_mut().zip(figures).zip(pair()?) {
+            println!("  {ours:>10.1} against {theirs:>10.1} {figure}   ratio {:.3}", ours / theirs);
+            values.push((ours, theirs));
+        }
     }
-    println!("  median ours {:.0}, fio {:.0}, ratio {:.3}", median(ours), median(theirs), median(ratios));
+    for (values, figure) in all.iter().zip(figures) {
+        let of = |value: fn(&(f64, f64)) -> f64| median(values.iter().map(value).collect());
+        let (ours, theirs, ratio) = (of(|v| v.0), of(|v| v.1), of(|v| v.0 / v.1));
+        println!("  medians: {ours:.1} against {theirs:.1} {figure}, ratio {ratio:.3} (load average {})", load());
+    }
     Ok(())
 }
 
@@ -101,117 +151,8 @@ fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// A number of fio's JSON for the write direction.
-fn fio(json: &str, key: &str) -> Result<f64> {
-    // Warnings may stand before the document.
-    let start = json.find('{').context("fio printed no JSON")?;
-    let document: serde_json::Value = serde_json::from_str(&json[start..])?;
-    document["jobs"][0]["write"][key].as_f64().with_context(|| format!("fio's output has no {key}"))
-}
-
-/// What one phase moved, and in what time.
-#[derive(Default)]
-struct Measured {
-    bytes: u64,
-    ios: u64,
-    seconds: f64,
-}
-
-/// Runs a profile through the run loop in a scratch folder, and gives what the samples of `phase` sum to.
-fn measure(folder: &Path, profile: &str, phase: &str) -> Result<Measured> {
-    let profile = Profile::parse(profile)?;
-    let plan = Plan::new(&profile, Capacity { usable: Bytes(4 * GIB), drive: None, in_use: None })?;
-    let parent = std::fs::File::open(folder)?.into();
-    let scratch = Arc::new(Scratch::create(parent, "bench")?);
-    let factory = SyncFactory::new(scratch.clone(), Clock::starting_at(Nanos(0)));
-    let mut sums = Sums { phase, inside: false, measured: Measured::default() };
-    let result = Run::new(&plan, &factory, 1, &AtomicBool::new(false), &|| None, &mut sums, None).run();
-    scratch.remove()?;
-    result?;
-    Ok(sums.measured)
-}
-
-/// Sums the samples of one phase.
-struct Sums<'a> {
-    phase: &'a str,
-    inside: bool,
-    measured: Measured,
-}
-
-impl Sink for Sums<'_> {
-    fn record(&mut self, record: Record) -> Result<(), JournalError> {
-        match record {
-            Record::PhaseStart { phase, .. } => self.inside = phase == self.phase,
-            Record::Sample(sample) if self.inside => {
-                self.measured.bytes += sample.bytes.0;
-                self.measured.ios += sample.ios;
-                self.measured.seconds += sample.elapsed_ns.secs();
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn sync(&mut self) -> Result<(), JournalError> {
-        Ok(())
-    }
-}
-
-/// A folder of our own, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(parent: &Path) -> Result<Folder> {
-        let path = parent.join(format!("bench-{}", std::process::id()));
-        std::fs::create_dir_all(&path)?;
-        Ok(Folder(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // Nothing can be done in a drop; the folder's name says whose it is.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-/// A compressed memory disk of our own with an ext4 on it, mounted; all of it goes at the end.
-struct Zram<'a> {
-    sh: &'a Shell,
-    number: String,
-    mount: Folder,
-}
-
-impl<'a> Zram<'a> {
-    fn new(sh: &'a Shell) -> Result<Zram<'a>> {
-        let number = std::fs::read_to_string("/sys/class/zram-control/hot_add")
-            .context("making a zram device needs root and the zram module")?
-            .trim()
-            .to_owned();
-        let mount = Folder::new(&std::env::temp_dir())?;
-        let zram = Zram { sh, number, mount };
-        let (device, path) = (zram.device(), &zram.mount.0);
-        std::fs::write(format!("/sys/block/zram{}/disksize", zram.number), "1G")?;
-        cmd!(sh, "mkfs.ext4 -q {device}").quiet().run()?;
-        cmd!(sh, "mount {device} {path}").quiet().run()?;
-        Ok(zram)
-    }
-
-    fn device(&self) -> String {
-        format!("/dev/zram{}", self.number)
-    }
-
-    fn folder(&self) -> &Path {
-        &self.mount.0
-    }
-}
-
-impl Drop for Zram<'_> {
-    fn drop(&mut self) {
-        let path = &self.mount.0;
-        // Each step is tried whatever became of the one before; a device that is left shows in /sys/block.
-        let _ = cmd!(self.sh, "umount {path}").quiet().ignore_stderr().run();
-        let _ = std::fs::write(format!("/sys/block/zram{}/reset", self.number), "1");
-        let _ = std::fs::write("/sys/class/zram-control/hot_remove", &self.number);
-    }
+/// The load of the last minute: a busy machine measures itself.
+fn load() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').next().unwrap_or("unknown").to_owned()
 }

@@ -106,7 +106,7 @@ fn steps(shell: &Shell) -> Result<Vec<Step>> {
     Ok(vec![
         step("fmt", "cargo fmt --all --check", &[]),
         step("clippy", "cargo clippy --workspace --all-targets --locked -- -D warnings", &[]),
-        step("test", "cargo test --workspace --locked", &[]),
+        step("test", "cargo test --workspace --locked --no-fail-fast", &[]),
         Step {
             environment: &[("RUSTDOCFLAGS", "-Dwarnings")],
             ..step("doc", "cargo doc --no-deps --workspace --locked", &[])

@@ -23,14 +23,17 @@ enum Chore {
     /// Check everything that must hold before a change lands
     Ci(ci::Arguments),
     /// Compare our engines with fio on this machine, in alternating pairs
-    Bench,
+    Bench {
+        /// Only the comparisons whose title holds this
+        only: Option<String>,
+    },
 }
 
 fn main() -> anyhow::Result<ExitCode> {
     match Chore::parse() {
         Chore::StorageCheck { arguments } => Ok(storage_check::main(named("storage-check", arguments))),
         Chore::Ci(arguments) => ci::run(&arguments),
-        Chore::Bench => bench::bench().map(|()| ExitCode::SUCCESS),
+        Chore::Bench { only } => bench::bench(only.as_deref()).map(|()| ExitCode::SUCCESS),
     }
 }
 

@@ -1,7 +1,8 @@
 //! What blocks hold: fills write buffers before the clock starts, stamps blocks, and checks blocks read back.
 //!
 //! Pure. The body of every block is cut from one fixed seeded mebibyte, so that only the stamps change
-//! between writes. With zeros there is one stamped block a segment, its last: a weak check, but not none.
+//! between writes; each buffer begins at another part of it, so that small blocks do not all look alike.
+//! With zeros there is one stamped block a segment, its last: a weak check, but not none.
 
 use super::stamp::{self, Body, Place, STAMP_BYTES, Seen, Stamp};
 use crate::sample::Fault;
@@ -58,22 +59,24 @@ impl Blocks {
         Blocks { content, unit, segment_bytes, pool }
     }
 
-    /// Fills a write buffer with bodies; stamps come with each write.
-    pub fn prepare(&self, buffer: &mut [u8]) {
-        for chunk in buffer.chunks_mut(POOL) {
-            chunk.copy_from_slice(&self.pool[..chunk.len()]);
+    /// Fills a write buffer with bodies, of which the first is part `first` of the pool; stamps come with each
+    /// write.
+    pub fn prepare(&self, buffer: &mut [u8], first: usize) {
+        for (index, block) in buffer.chunks_exact_mut(self.unit).enumerate() {
+            let from = usize::from(self.body_index(first + index)) * self.unit;
+            block.copy_from_slice(&self.pool[from..from + self.unit]);
         }
     }
 
-    /// Stamps the blocks of one write.
+    /// Stamps the blocks of one write in a buffer that was prepared with the same `first`.
     #[inline]
-    pub fn stamp(&self, buffer: &mut [u8], offset: u64, generation: u32) {
+    pub fn stamp(&self, buffer: &mut [u8], first: usize, offset: u64, generation: u32) {
         if self.content.pattern == Pattern::Zeros {
             return self.stamp_last_of_segment(buffer, offset, generation);
         }
         for (index, block) in buffer.chunks_exact_mut(self.unit).enumerate() {
             let offset = offset + (index * self.unit) as u64;
-            self.stamp_block(block, Stamp { offset, seed: self.content.seed, generation }, index);
+            self.stamp_block(block, Stamp { offset, seed: self.content.seed, generation }, first + index);
         }
     }
 
@@ -95,7 +98,7 @@ impl Blocks {
                 Pattern::Zeros if !self.ends_segment(offset, self.unit) => {
                     (!is_zero(block)).then(|| self.name_in_zeros(block, expected))
                 }
-                _ => self.inspect_block(block, expected, index),
+                _ => self.inspect_block(block, expected),
             };
             if let Some(fault) = fault {
                 bad(offset, fault);
@@ -124,32 +127,32 @@ impl Blocks {
         block[tail..].copy_from_slice(&stamp::encode(stamp, body, Place::Tail));
     }
 
-    /// Which part of the pool is the body of the `index`-th block of a buffer.
+    /// Which part of the pool is the `index`-th body, counted round and round.
     fn body_index(&self, index: usize) -> u16 {
-        u16::try_from(index % (POOL / self.unit)).unwrap_or(0)
+        // The unit is a power of two, and so is the number of bodies: a mask instead of a division.
+        u16::try_from(index & (POOL / self.unit - 1)).unwrap_or(0)
     }
 
-    fn body(&self, index: u16) -> &[u8] {
+    fn body(&self, index: u16) -> Option<&[u8]> {
         let from = usize::from(index) * self.unit;
-        &self.pool[from + STAMP_BYTES..from + self.unit - STAMP_BYTES]
+        self.pool.get(from + STAMP_BYTES..from + self.unit - STAMP_BYTES)
     }
 
     /// What is wrong with a stamped block; the usual answer, nothing, costs three comparisons.
-    fn inspect_block(&self, block: &[u8], expected: Stamp, index: usize) -> Option<Fault> {
+    fn inspect_block(&self, block: &[u8], expected: Stamp) -> Option<Fault> {
         let tail_at = block.len() - STAMP_BYTES;
         let (head, body, tail) = (&block[..STAMP_BYTES], &block[STAMP_BYTES..tail_at], &block[tail_at..]);
-        let usual = self.body_index(index);
-        let right = head == stamp::encode(expected, usual, Place::Head)
-            && tail == stamp::encode(expected, usual, Place::Tail)
-            && body == self.body(usual);
+        // Only the block itself says which buffer it was written from, and so which body it has.
+        let named = stamp::named_body(head);
+        let right = head == stamp::encode(expected, named, Place::Head)
+            && tail == stamp::encode(expected, named, Place::Tail)
+            && self.body(named) == Some(body);
         if right {
             return None;
         }
-        // The block may have been written by an I/O of another size: its own stamp says which body it has.
         let own = stamp::decode(head, Place::Head).or_else(|| stamp::decode(tail, Place::Tail));
-        let body_index = own.map_or(usual, |(_, body)| body);
-        let known = usize::from(body_index) < POOL / self.unit;
-        let intact = known && body == self.body(body_index);
+        let body_index = own.map_or(named, |(_, body)| body);
+        let intact = self.body(body_index) == Some(body);
         let seen = Seen {
             head: stamp::mark(head, Place::Head, &stamp::encode(expected, body_index, Place::Head)),
             tail: stamp::mark(tail, Place::Tail, &stamp::encode(expected, body_index, Place::Tail)),
@@ -161,7 +164,7 @@ impl Blocks {
 
     /// What a block is that should be zeros and is not.
     fn name_in_zeros(&self, block: &[u8], expected: Stamp) -> Fault {
-        match self.inspect_block(block, expected, 0) {
+        match self.inspect_block(block, expected) {
             Some(fault @ (Fault::Misplaced | Fault::OtherRun | Fault::Stale)) => fault,
             _ => Fault::Corrupt,
         }
@@ -208,8 +211,8 @@ mod tests {
     fn check(pattern: Pattern, offset: u64, damage: impl Fn(&mut [u8]), expect: &[(u64, Fault)]) {
         let blocks = blocks(pattern);
         let mut buffer = vec![0; 16384];
-        blocks.prepare(&mut buffer);
-        blocks.stamp(&mut buffer, offset, 1);
+        blocks.prepare(&mut buffer, 250);
+        blocks.stamp(&mut buffer, 250, offset, 1);
         damage(&mut buffer);
         assert_eq!(faults(&blocks, &buffer, offset), expect);
     }
@@ -233,11 +236,11 @@ mod tests {
     #[test]
     fn a_lost_write_shows_what_was_there_before() {
         let other = Blocks::new(Content { pattern: Pattern::Incompressible, seed: 43 }, 8192, SEGMENT);
-        check(Pattern::Incompressible, 0, |b| other.stamp(&mut b[..4096], 0, 1), &[(0, Fault::OtherRun)]);
+        check(Pattern::Incompressible, 0, |b| other.stamp(&mut b[..4096], 0, 0, 1), &[(0, Fault::OtherRun)]);
         check(
             Pattern::Incompressible,
             0,
-            |b| blocks(Pattern::Incompressible).stamp(b, 0, 0),
+            |b| blocks(Pattern::Incompressible).stamp(b, 0, 0, 0),
             &[(0, Fault::Stale), (4096, Fault::Stale), (8192, Fault::Stale), (12288, Fault::Stale)],
         );
         check(Pattern::Incompressible, 0, |b| b[4096..8192].fill(0), &[(4096, Fault::Zeros)]);
@@ -255,8 +258,8 @@ mod tests {
         let older = blocks(Pattern::Incompressible);
         let tear = |b: &mut [u8]| {
             let mut old = vec![0; 16384];
-            older.prepare(&mut old);
-            older.stamp(&mut old, 0, 0);
+            older.prepare(&mut old, 0);
+            older.stamp(&mut old, 0, 0, 0);
             b[512..4096].copy_from_slice(&old[512..4096]);
         };
         check(Pattern::Incompressible, 0, tear, &[(0, Fault::Torn)]);
@@ -266,12 +269,26 @@ mod tests {
     fn zeros_have_one_stamped_block_a_segment_and_leave_the_buffer_clean() {
         let blocks = blocks(Pattern::Zeros);
         let mut buffer = vec![0; 16384];
-        blocks.stamp(&mut buffer, SEGMENT - 16384, 1);
+        blocks.stamp(&mut buffer, 0, SEGMENT - 16384, 1);
         assert!(!is_zero(&buffer[12288..]) && is_zero(&buffer[..12288]));
         let found = faults(&blocks, &vec![0; 16384], SEGMENT - 16384);
         assert_eq!(found, [(SEGMENT - 4096, Fault::Zeros)]);
         blocks.unstamp(&mut buffer, SEGMENT - 16384);
         assert!(is_zero(&buffer));
+    }
+
+    #[test]
+    fn buffers_that_begin_at_other_parts_of_the_pool_have_other_bodies_and_read_back_right() {
+        let blocks = blocks(Pattern::Incompressible);
+        let written = |first| {
+            let mut buffer = vec![0; 4096];
+            blocks.prepare(&mut buffer, first);
+            blocks.stamp(&mut buffer, first, 0, 1);
+            assert_eq!(faults(&blocks, &buffer, 0), []);
+            buffer
+        };
+        assert_ne!(written(0)[32..4064], written(1)[32..4064]);
+        assert_eq!(written(3), written(259), "the pool holds 256 bodies of 4 KiB");
     }
 
     #[test]

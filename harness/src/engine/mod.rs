@@ -5,8 +5,12 @@
 
 pub mod buffers;
 pub mod content;
+#[cfg(test)]
+mod contract;
+pub mod real;
 pub mod stamp;
 pub mod sync;
+pub mod uring;
 
 use rustix::io::Errno;
 
@@ -57,6 +61,8 @@ pub enum OpKind {
         /// One past the last segment.
         to: u32,
     },
+    /// Tell the drive which space is unused.
+    Trim,
     /// Make a segment ready for I/O.
     Open {
         /// Which segment.
@@ -133,10 +139,15 @@ pub trait EngineFactory {
     /// Name for reports, such as `pwrite`.
     fn name(&self) -> &'static str;
 
+    /// What a reader of the figures must know of the choice of engine, if anything.
+    fn note(&self) -> Option<&str> {
+        None
+    }
+
     /// Engines on the files of `layout`, with `setup`'s blocks, content and concurrency.
     ///
     /// # Errors
-    /// The buffers could not be had.
+    /// The buffers could not be had, or the concurrency cannot be kept.
     fn engines(&self, setup: &Setup) -> Result<Vec<Self::Engine>, EngineError>;
 }
 
@@ -169,6 +180,26 @@ pub enum EngineError {
     Memory {
         /// How many bytes.
         bytes: usize,
+    },
+    /// A thread an I/O in flight would be too many.
+    #[error(
+        "{workers} workers × queue_depth {queue_depth} are more than {most} threads, and the pwrite engine needs one an I/O in flight: use less of both, or allow io_uring"
+    )]
+    Threads {
+        /// Workers asked for.
+        workers: u32,
+        /// I/Os in flight a worker.
+        queue_depth: u32,
+        /// Most threads.
+        most: u32,
+    },
+    /// The kernel gave no ring although it gave one before.
+    #[error("setting up an io_uring ring of {entries} entries failed: {}; use a smaller queue_depth or fewer workers", std::io::Error::from(*errno))]
+    Ring {
+        /// Entries of the ring.
+        entries: u32,
+        /// The kernel's answer.
+        errno: Errno,
     },
 }
 

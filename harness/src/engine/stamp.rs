@@ -126,6 +126,13 @@ pub fn decode(bytes: &[u8], place: Place) -> Option<(Stamp, u16)> {
     Some((Stamp { offset, seed, generation }, body))
 }
 
+/// The body index that these bytes name, whether or not the stamp checks out; zero where they are too few.
+#[must_use]
+#[inline]
+pub fn named_body(bytes: &[u8]) -> u16 {
+    bytes.get(20..22).map_or(0, |index| u16::from_le_bytes(index.try_into().unwrap_or_default()))
+}
+
 /// What stands where `expected` should be.
 #[must_use]
 pub fn mark(bytes: &[u8], place: Place, expected: &[u8; STAMP_BYTES]) -> Mark {
@@ -188,6 +195,7 @@ mod tests {
     fn a_stamp_survives_the_round_trip_and_no_bit_flip() {
         let bytes = encode(HERE, 3, Place::Head);
         assert_eq!(decode(&bytes, Place::Head), Some((HERE, 3)));
+        assert_eq!(named_body(&bytes), 3);
         assert_eq!(decode(&bytes, Place::Tail), None);
         for bit in 0..STAMP_BYTES * 8 {
             let mut flipped = bytes;

@@ -36,22 +36,33 @@ impl EngineFactory for SyncFactory {
     type Engine = SyncEngine;
 
     fn name(&self) -> &'static str {
-        "pwrite"
+        super::real::PWRITE
     }
 
     fn engines(&self, setup: &Setup) -> Result<Vec<SyncEngine>, EngineError> {
         let space = Arc::new(self.scratch.space(&setup.files, setup.segment_bytes, setup.dsync));
         let blocks = Arc::new(Blocks::new(setup.content, setup.block, setup.segment_bytes));
-        let threads = setup.workers * setup.queue_depth;
-        (0..threads).map(|_| SyncEngine::new(space.clone(), blocks.clone(), setup.block, self.clock)).collect()
+        let Setup { workers, queue_depth, .. } = *setup;
+        let threads = workers.saturating_mul(queue_depth);
+        if threads > MOST_THREADS {
+            return Err(EngineError::Threads { workers, queue_depth, most: MOST_THREADS });
+        }
+        (0..threads as usize)
+            .map(|number| SyncEngine::new(space.clone(), blocks.clone(), setup.block, number, self.clock))
+            .collect()
     }
 }
+
+/// With more threads than this, what is measured is the scheduler.
+const MOST_THREADS: u32 = 1024;
 
 /// One worker: submits by doing, so at most one request is in flight.
 pub struct SyncEngine {
     space: Arc<Space>,
     blocks: Arc<Blocks>,
     clock: Clock,
+    /// The part of the body pool that the write buffer begins with.
+    first_body: usize,
     write: AlignedBuffer,
     read: AlignedBuffer,
     current: Option<(u32, Arc<OwnedFd>)>,
@@ -60,11 +71,17 @@ pub struct SyncEngine {
 }
 
 impl SyncEngine {
-    fn new(space: Arc<Space>, blocks: Arc<Blocks>, block: u32, clock: Clock) -> Result<SyncEngine, EngineError> {
+    fn new(
+        space: Arc<Space>,
+        blocks: Arc<Blocks>,
+        block: u32,
+        first_body: usize,
+        clock: Clock,
+    ) -> Result<SyncEngine, EngineError> {
         let mut write = AlignedBuffer::new(block as usize)?;
-        blocks.prepare(&mut write);
+        blocks.prepare(&mut write, first_body);
         let read = AlignedBuffer::new(block as usize)?;
-        Ok(SyncEngine { space, blocks, clock, write, read, current: None, done: None, bad: Vec::new() })
+        Ok(SyncEngine { space, blocks, clock, first_body, write, read, current: None, done: None, bad: Vec::new() })
     }
 
     #[inline]
@@ -77,6 +94,7 @@ impl SyncEngine {
                 self.current = None;
                 self.space.discard(from, to).map(|()| 0)
             }
+            OpKind::Trim => self.space.trim().map(|()| 0),
             OpKind::Open { segment, create } => self.space.open(segment, create).map(|()| 0),
             OpKind::Close { segment } => {
                 self.current = None;
@@ -92,7 +110,7 @@ impl SyncEngine {
         select(&self.space, &mut self.current, segment)?;
         let Some((_, file)) = &self.current else { return Err(Errno::BADF) };
         let buffer = &mut self.write[..len as usize];
-        self.blocks.stamp(buffer, offset, generation);
+        self.blocks.stamp(buffer, self.first_body, offset, generation);
         let mut moved = 0;
         // A short write is no error yet: the next one says why.
         let result = loop {

@@ -72,6 +72,13 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         counted: Option<Counted>,
     },
+    /// What the run may use was discarded.
+    Purge {
+        /// When.
+        at_ns: Nanos,
+        /// How thoroughly.
+        grade: PurgeGrade,
+    },
     /// Something went wrong.
     Fault(FaultRecord),
     /// The run was cut here and goes on; no timing spans this line.
@@ -108,6 +115,9 @@ pub struct Header {
     pub seed: u64,
     /// Name of the engine.
     pub engine: String,
+    /// What a reader of the figures must know of the choice of engine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine_note: Option<String>,
     /// Name of the machine: for people only, since it may change at every boot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
@@ -117,12 +127,27 @@ pub struct Header {
     pub facts: Facts,
     /// What surrounds it.
     pub environment: Environment,
+    /// The user's own command before the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_run: Option<CommandRecord>,
     /// The filesystem that the user allowed to be filled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill_volume: Option<PathBuf>,
     /// The journal is on the drive that is measured.
     #[serde(default)]
     pub journal_on_target: bool,
+}
+
+/// The user's own command before the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandRecord {
+    /// As given.
+    pub command: String,
+    /// Its exit code; none when a signal ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// The end of what it printed.
+    pub output: String,
 }
 
 /// One round of random writes.
@@ -147,6 +172,18 @@ pub struct Counted {
     pub submitted: Bytes,
     /// Bytes that the device counted in the same direction.
     pub device: Bytes,
+}
+
+/// How thoroughly what a run may use was discarded: sanitize > format > discard > fstrim > delete > none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PurgeGrade {
+    /// Not at all.
+    None,
+    /// Files were deleted; the drive may not know.
+    Delete,
+    /// Files were deleted, and the drive was told what is unused.
+    Fstrim,
 }
 
 /// Something that went wrong, at a place.

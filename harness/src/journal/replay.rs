@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::record::{Counted, FaultKind, FaultRecord, Header, Outcome, Record, Round};
+use super::record::{Counted, FaultKind, FaultRecord, Header, Outcome, PurgeGrade, Record, Round};
 use crate::plan::phase::Work;
 use crate::sample::Sample;
 use crate::units::{Bytes, Nanos};
@@ -30,6 +30,8 @@ pub struct Replay {
     pub last_ns: Nanos,
     /// Bytes written by phases that were done again as a whole.
     pub again: Bytes,
+    /// The least thorough purge; none where nothing was purged.
+    pub purge: Option<PurgeGrade>,
 }
 
 /// A phase as its journal tells it.
@@ -97,6 +99,7 @@ impl Replay {
             end: None,
             last_ns: Nanos(0),
             again: Bytes(0),
+            purge: None,
         };
         for (at, record) in records.enumerate() {
             replay.push(record).map_err(|what| ReplayError::Order { number: at + 2, what })?;
@@ -207,6 +210,10 @@ impl Replay {
                 current.end_ns = Some(at_ns);
                 current.counted = counted;
             }
+            Record::Purge { at_ns, grade } => {
+                self.last_ns = at_ns;
+                self.purge = Some(self.purge.map_or(grade, |least| least.min(grade)));
+            }
             Record::Fault(fault) => {
                 self.last_ns = self.last_ns.max(fault.at_ns);
                 self.faults.push(fault);
@@ -229,12 +236,12 @@ impl Replay {
     fn cut(&mut self) {
         let Some(phase) = self.phases.last_mut() else { return };
         phase.abandon();
-        let planned = self.header.plan.phase(&phase.id);
-        if phase.end_ns.is_none() && matches!(planned.map(|phase| &phase.work), Some(Work::RandomWrite { .. })) {
-            // A level's prefill stands right before its random writes.
-            for again in self.phases.split_off(self.phases.len().saturating_sub(2)) {
-                self.again = self.again.saturating_add(again.moved()).saturating_add(again.cut());
-            }
+        let level = phase.id.strip_prefix("random_write.").and_then(|rest| rest.split_once('.'));
+        let Some((level, _)) = level.filter(|_| phase.end_ns.is_none()) else { return };
+        let prefix = format!("random_write.{level}.");
+        let first = self.phases.iter().position(|phase| phase.id.starts_with(&prefix)).unwrap_or(self.phases.len());
+        for again in self.phases.split_off(first) {
+            self.again = self.again.saturating_add(again.moved()).saturating_add(again.cut());
         }
     }
 

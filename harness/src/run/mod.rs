@@ -46,6 +46,9 @@ pub enum Stopped {
     /// Somebody asked for it.
     #[error("interrupted")]
     Interrupted,
+    /// The time that the user allowed is over.
+    #[error("the time limit is over before the plan is done")]
+    TimeLimit,
     /// I/O failed; the text names operation, place and cause.
     #[error("{0}")]
     Failed(String),
@@ -74,6 +77,7 @@ pub struct Run<'a, F: EngineFactory> {
     pub counters: &'a dyn Fn() -> Option<DeviceCounters>,
     /// Takes the facts.
     pub sink: &'a mut dyn Sink,
+    deadline: Nanos,
     state: State,
 }
 
@@ -115,7 +119,16 @@ impl<'a, F: EngineFactory> Run<'a, F> {
         sink: &'a mut dyn Sink,
         so_far: Option<&Replay>,
     ) -> Run<'a, F> {
-        Run { plan, factory, seed, stop, counters, sink, state: so_far.map(State::of).unwrap_or_default() }
+        Run {
+            plan,
+            factory,
+            seed,
+            stop,
+            counters,
+            sink,
+            deadline: Nanos(u64::MAX),
+            state: so_far.map(State::of).unwrap_or_default(),
+        }
     }
 
     /// Does what is left of the plan.
@@ -133,8 +146,20 @@ impl<'a, F: EngineFactory> Run<'a, F> {
         Ok(())
     }
 
-    fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+    /// Ends the run at this moment instead of at the end of its plan.
+    #[must_use]
+    pub fn until(self, deadline: Option<Nanos>) -> Run<'a, F> {
+        Run { deadline: deadline.unwrap_or(Nanos(u64::MAX)), ..self }
+    }
+
+    /// Whether somebody or the time limit ends the run.
+    fn go_on(&self, now: Nanos) -> Result<(), Stopped> {
+        let stopped = self.stop.load(Ordering::Relaxed) || now >= self.deadline;
+        if stopped { Err(self.why_stopped(now)) } else { Ok(()) }
+    }
+
+    fn why_stopped(&self, now: Nanos) -> Stopped {
+        if now >= self.deadline { Stopped::TimeLimit } else { Stopped::Interrupted }
     }
 
     fn fault(

@@ -10,7 +10,7 @@ use super::worker::{Job, Limit};
 use super::{Cut, Run, Stopped, perform};
 use crate::engine::content::Pattern;
 use crate::engine::{Batch, Completion, Content, Engine, EngineFactory, OpKind, Setup};
-use crate::journal::record::{Counted, FaultKind, Record};
+use crate::journal::record::{Counted, FaultKind, PurgeGrade, Record};
 use crate::plan::offsets::Offsets;
 use crate::plan::phase::{Io, Phase, Work};
 use crate::plan::profile::{Data, Sync};
@@ -41,8 +41,11 @@ impl<F: EngineFactory> Run<'_, F> {
             }
         }
         let end = now(&engines);
-        if phase.work == Work::Remove {
+        if matches!(phase.work, Work::Remove | Work::Purge) {
             self.remove(&mut engines, phase)?;
+        }
+        if phase.work == Work::Purge {
+            self.trim(&mut engines)?;
         }
         self.flush_all(&mut engines)?;
         let counted = match (before, (self.counters)()) {
@@ -62,9 +65,7 @@ impl<F: EngineFactory> Run<'_, F> {
         let until = engine.now().saturating_add(rest);
         let mut batch = Batch::default();
         while engine.now() < until {
-            if self.stopped() {
-                return Err(Stopped::Interrupted);
-            }
+            self.go_on(engine.now())?;
             engine.reap(until.min(engine.now().saturating_add(Nanos::from_millis(100))), &mut batch);
         }
         Ok(())
@@ -84,6 +85,20 @@ impl<F: EngineFactory> Run<'_, F> {
         result.or_else(|errno| self.failed(at, None, None, "removing the files", errno))
     }
 
+    /// Tells the drive what is unused, and notes whether it could be told.
+    fn trim(&mut self, engines: &mut [F::Engine]) -> Result<(), Stopped> {
+        let Some(engine) = engines.first_mut() else { return Ok(()) };
+        let grade = match perform(engine, OpKind::Trim) {
+            Ok(()) => PurgeGrade::Fstrim,
+            Err(Errno::PERM | Errno::ACCESS | Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL) => PurgeGrade::Delete,
+            Err(errno) => {
+                let at = engine.now();
+                return self.failed(at, None, None, "discarding what is unused", errno);
+            }
+        };
+        Ok(self.sink.record(Record::Purge { at_ns: engine.now(), grade })?)
+    }
+
     /// One attempt at one segment, from opening it to its flush; gives the bytes moved.
     fn segment(
         &mut self,
@@ -93,10 +108,8 @@ impl<F: EngineFactory> Run<'_, F> {
         segment: u32,
         attempt: u32,
     ) -> Result<Bytes, Stopped> {
-        if self.stopped() {
-            return Err(Stopped::Interrupted);
-        }
         let start = now(engines);
+        self.go_on(start)?;
         self.sink.record(Record::SegmentStart { segment, attempt, at_ns: start })?;
         let rounds = matches!(phase.work, Work::RandomWrite { .. });
         let mut merger = Merger::new(segment, attempt, start, phase_start, phase.interval_ns, engines.len(), rounds);
@@ -135,12 +148,20 @@ impl<F: EngineFactory> Run<'_, F> {
             self.perform(engines, OpKind::Open { segment: file, create }, Some(file), what)?;
         }
         let end = self.io(engines, phase, phase_start, segment, attempt, merger)?;
-        self.ended(phase, end)?;
+        self.ended(phase, end, now(engines))?;
         for &file in &files {
             if phase.work != Work::Verify {
                 self.perform(engines, OpKind::Flush { segment: Some(file) }, Some(file), "flushing a file")?;
             }
-            self.perform(engines, OpKind::Close { segment: file }, Some(file), "closing a file")?;
+            self.close(engines, file)?;
+        }
+        Ok(())
+    }
+
+    /// Every engine lets go of a file, so that removing it gives its space back.
+    fn close(&mut self, engines: &mut [F::Engine], segment: u32) -> Result<(), Stopped> {
+        for one in engines.chunks_exact_mut(1) {
+            self.perform(one, OpKind::Close { segment }, Some(segment), "closing a file")?;
         }
         Ok(())
     }
@@ -162,6 +183,7 @@ impl<F: EngineFactory> Run<'_, F> {
             flush: (phase.io.sync == Sync::Fsync).then_some((phase.io.fsync_every, segment)),
             limit: Limit { to_the_end: true, ..Limit::default() },
             stop: self.stop,
+            deadline: self.deadline,
             abort: &abort,
         };
         let block = phase.io.block.0;
@@ -202,14 +224,14 @@ impl<F: EngineFactory> Run<'_, F> {
                     })
                 })
             }
-            Work::Remove => Ok(JobEnd::Done),
+            Work::Remove | Work::Purge => Ok(JobEnd::Done),
         }
     }
 
-    fn ended(&mut self, phase: &Phase, end: JobEnd) -> Result<(), Stopped> {
+    fn ended(&mut self, phase: &Phase, end: JobEnd, now: Nanos) -> Result<(), Stopped> {
         match end {
             JobEnd::Done => Ok(()),
-            JobEnd::Stopped => Err(Stopped::Interrupted),
+            JobEnd::Stopped => Err(self.why_stopped(now)),
             JobEnd::Panicked(text) => {
                 let at = Nanos(0);
                 self.fault(at, FaultKind::Internal, None, None, text.clone())?;
@@ -273,8 +295,11 @@ impl<F: EngineFactory> Run<'_, F> {
 
 /// Gives back a segment that was cut: a resumed run writes it anew, and a full disk has room for reports again.
 fn free_cut<E: Engine>(engines: &mut [E], segment: u32) {
+    // The run has ended for a reason that is said already; the scratch folder goes as a whole.
+    for engine in &mut *engines {
+        let _ = perform(engine, OpKind::Close { segment });
+    }
     if let Some(engine) = engines.first_mut() {
-        // The run has ended for a reason that is said already; the scratch folder goes as a whole.
         let _ = perform(engine, OpKind::Discard { from: segment, to: segment + 1 });
     }
 }
@@ -319,7 +344,7 @@ fn segments(phase: &Phase) -> std::ops::Range<u32> {
     match phase.work {
         Work::Fill | Work::Verify => 0..phase.layout.segments,
         Work::Burst { .. } | Work::RandomWrite { .. } => 0..1,
-        Work::Remove => 0..0,
+        Work::Remove | Work::Purge => 0..0,
     }
 }
 

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 
 use super::folder::RunFolder;
-use super::{Event, Observer, Outcome, Request, RequestError, compose, new_journal};
+use super::{After, Event, Observer, Outcome, Request, RequestError, compose, new_journal};
 use crate::engine::{Clock, EngineFactory};
 use crate::journal::file::{self, JournalError, Writer};
 use crate::journal::record::{Header, Outcome as Ending, Record};
@@ -25,28 +25,37 @@ pub(super) struct Measurement<'a> {
     pub(super) header: Header,
     pub(super) opened: Opened,
     pub(super) folder: &'a RunFolder,
-    pub(super) keep: bool,
+    pub(super) after: After,
+    pub(super) deadline: Option<Nanos>,
     pub(super) stop: &'a AtomicBool,
 }
 
 /// The header of a new run.
-pub(super) fn header(request: &Request, folder: &RunFolder, armed: &Armed, plan: Plan, engine: &str) -> Header {
+pub(super) fn header(
+    request: &Request,
+    folder: &RunFolder,
+    armed: &Armed,
+    plan: Plan,
+    factory: &impl EngineFactory,
+) -> Header {
     let facts = armed.facts().clone();
     let mut environment = target::environment(&facts);
-    environment.note("engine", Some(engine));
+    environment.note("engine", Some(factory.name()));
     Header {
         run: folder.id().to_owned(),
         started: folder.started().to_owned(),
         profile: request.profile.to_toml(),
         fingerprint: request.profile.fingerprint(),
         seed: seed(folder.id()),
-        engine: engine.to_owned(),
+        engine: factory.name().to_owned(),
+        engine_note: factory.note().map(str::to_owned),
         host: sysinfo::System::host_name().ok(),
         plan,
         journal_on_target: Facts::read(folder.path()).is_ok_and(|out| same_drive(&out, &facts)),
         facts,
         environment,
         fill_volume: request.consent.fill_volume.clone(),
+        before_run: None,
     }
 }
 
@@ -135,7 +144,7 @@ impl Measurement<'_> {
             }
         };
         let written = self.folder.write_reports(&report);
-        if written.is_err() && self.keep && self.opened.scratch.remove_last().unwrap_or(false) {
+        if written.is_err() && self.after.keep && self.opened.scratch.remove_last().unwrap_or(false) {
             // On a full disk one of the files that were to be kept makes room for what is said of them all.
             self.folder.write_reports(&report)?;
         } else {
@@ -158,7 +167,7 @@ impl Measurement<'_> {
         let work = || {
             let plan = &self.header.plan;
             let run = Run::new(plan, factory, self.header.seed, self.stop, &counters, &mut sink, so_far);
-            run.run()
+            run.until(self.deadline).run()
         };
         // What a panic leaves broken is not used again: only the journal's file, which appends whole lines.
         catch_unwind(AssertUnwindSafe(work))
@@ -167,9 +176,18 @@ impl Measurement<'_> {
 
     /// Removes the scratch folder, unless it is to be kept.
     fn clean_up(&self) -> Result<(), String> {
-        if self.keep {
-            return Ok(());
+        if !self.after.keep {
+            self.remove()?;
         }
+        if self.after.purge {
+            self.opened.scratch.trim().map_err(|errno| {
+                format!("--after purge: discarding what is unused failed: {}", std::io::Error::from(errno))
+            })?;
+        }
+        Ok(())
+    }
+
+    fn remove(&self) -> Result<(), String> {
         self.opened.scratch.remove().map(|_| ()).map_err(|errno| {
             format!(
                 "removing {} in {} failed: {}; remove it by hand",
@@ -192,6 +210,7 @@ fn end(
     let (outcome, reason) = match (result, cleaned) {
         (Ok(()), Ok(())) => (Ending::Complete, None),
         (Ok(()), Err(why)) => (Ending::Failed, Some(why)),
+        (Err(why @ Stopped::TimeLimit), Ok(())) => (Ending::Interrupted, Some(why.to_string())),
         (Err(Stopped::Interrupted), Ok(())) => (Ending::Interrupted, Some("stopped by a signal".to_owned())),
         (Err(why), Ok(())) => (Ending::Failed, Some(why.to_string())),
         (Err(why), Err(and)) => (Ending::Failed, Some(format!("{why}; and {and}"))),

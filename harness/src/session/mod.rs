@@ -3,6 +3,7 @@
 //! The one place that knows all stages. Prints nothing: a caller watches through an [`Observer`] and gets
 //! an [`Outcome`].
 
+mod command;
 pub mod compose;
 pub mod folder;
 mod measure;
@@ -10,10 +11,10 @@ mod measure;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use crate::engine::sync::SyncFactory;
+use crate::engine::real::{Concurrency, RealFactory};
 use crate::engine::{Clock, EngineFactory};
 use crate::journal::file::{self, JournalError, Writer};
-use crate::journal::record::{Header, Outcome as Ending, Record};
+use crate::journal::record::{CommandRecord, Header, Outcome as Ending, Record};
 use crate::journal::replay::Replay;
 use crate::plan::phase::{Capacity, Plan, PlanError};
 use crate::plan::profile::{Profile, ProfileError};
@@ -39,9 +40,31 @@ pub struct Request {
     pub keep: bool,
     /// The most that may be written, if less than the profile allows.
     pub max_write: Option<Bytes>,
+    /// The run ends after this time at the latest, finished or not.
+    pub max_time: Option<Nanos>,
+    /// Run by the shell before the target is looked at.
+    pub before_run: Option<String>,
+    /// Tell the drive at the end which space is unused.
+    pub purge_after: bool,
 }
 
 impl Request {
+    /// Measure `target` by `profile`, with run folders in `out` and nothing else allowed or asked for.
+    #[must_use]
+    pub fn new(target: PathBuf, profile: Profile, out: PathBuf) -> Request {
+        Request {
+            target,
+            profile,
+            out,
+            consent: Consent::default(),
+            keep: false,
+            max_write: None,
+            max_time: None,
+            before_run: None,
+            purge_after: false,
+        }
+    }
+
     /// The same request with the named mount point as the kernel names it: the guard compares it by its parts.
     fn resolved(&self) -> Request {
         let mut request = self.clone();
@@ -52,6 +75,24 @@ impl Request {
         }
         request
     }
+}
+
+/// What becomes of the test files and the drive at the end.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct After {
+    /// Leave the scratch folder in place.
+    pub keep: bool,
+    /// Tell the drive which space is unused.
+    pub purge: bool,
+}
+
+/// What may be said anew when a run is resumed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits {
+    /// At the end.
+    pub after: After,
+    /// From now on, at the most.
+    pub max_time: Option<Nanos>,
 }
 
 /// What a caller may watch while a run goes on.
@@ -169,7 +210,9 @@ pub enum PreviewError {
 /// # Errors
 /// The request is unusable; everything that happens to a usable one is an [`Outcome`].
 pub fn run(request: &Request, observer: &mut dyn Observer, stop: &AtomicBool) -> Result<Outcome, RequestError> {
-    run_with(request, observer, stop, |opened, clock| SyncFactory::new(opened.scratch.clone(), clock))
+    run_with(request, observer, stop, |plan, opened, clock| {
+        RealFactory::new(opened.scratch.clone(), clock, concurrency(plan))
+    })
 }
 
 /// [`run`], on engines of the caller's choice.
@@ -180,16 +223,23 @@ pub fn run_with<F: EngineFactory>(
     request: &Request,
     observer: &mut dyn Observer,
     stop: &AtomicBool,
-    engines: impl FnOnce(&Opened, Clock) -> F,
+    engines: impl FnOnce(&Plan, &Opened, Clock) -> F,
 ) -> Result<Outcome, RequestError> {
     folder::check_out(&request.out)?;
     let request = &request.resolved();
+    let before_run = request.before_run.as_deref().map(command::run).transpose();
     let facts = Facts::read(&request.target);
     let drive = facts.as_ref().map_or_else(|_| "unknown".to_owned(), folder::drive_slug);
     let run_folder = RunFolder::create(&request.out, &drive, &request.profile.name)?;
-    let refused = |why: &Refused, facts: Option<&Facts>| {
-        let report = compose::without_journal(request, &run_folder, facts, FailureKind::Refused, &why.to_string());
+    let ended = |kind: FailureKind, why: &str, facts: Option<&Facts>| {
+        let report = compose::without_journal(request, &run_folder, facts, kind, why);
         run_folder.write_reports(&report).map(|()| Outcome { report, folder: run_folder.path().to_owned() })
+    };
+    let refused = |why: &Refused, facts: Option<&Facts>| ended(FailureKind::Refused, &why.to_string(), facts);
+    let before_run = match before_run {
+        Ok(record) if record.as_ref().is_none_or(|record| record.exit_code == Some(0)) => record,
+        Ok(record) => return Ok(ended(FailureKind::Failed, &command_failed(record.as_ref()), None)?),
+        Err(why) => return Ok(ended(FailureKind::Failed, &format!("starting --before-run failed: {why}"), None)?),
     };
     let facts = match facts {
         Ok(facts) => facts,
@@ -211,9 +261,12 @@ pub fn run_with<F: EngineFactory>(
         Err(why) => return Ok(refused(&why, Some(&facts))?),
     };
     let clock = Clock::starting_at(Nanos(0));
-    let factory = engines(&opened, clock);
-    let header = measure::header(request, &run_folder, &armed, plan, factory.name());
-    let measurement = measure::Measurement { header, opened, folder: &run_folder, keep: request.keep, stop };
+    let factory = engines(&plan, &opened, clock);
+    let mut header = measure::header(request, &run_folder, &armed, plan, &factory);
+    header.before_run = before_run;
+    let after = After { keep: request.keep, purge: request.purge_after };
+    let deadline = request.max_time.map(|time| clock.now().saturating_add(time));
+    let measurement = measure::Measurement { header, opened, folder: &run_folder, after, deadline, stop };
     measurement.new_run(observer, &factory, clock)
 }
 
@@ -221,8 +274,15 @@ pub fn run_with<F: EngineFactory>(
 ///
 /// # Errors
 /// The run cannot be read or is finished.
-pub fn resume(run: &Path, keep: bool, observer: &mut dyn Observer, stop: &AtomicBool) -> Result<Outcome, RequestError> {
-    resume_with(run, keep, observer, stop, |opened, clock| SyncFactory::new(opened.scratch.clone(), clock))
+pub fn resume(
+    run: &Path,
+    limits: Limits,
+    observer: &mut dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Outcome, RequestError> {
+    resume_with(run, limits, observer, stop, |header, opened, clock| {
+        RealFactory::named(&header.engine, opened.scratch.clone(), clock, concurrency(&header.plan))
+    })
 }
 
 /// [`resume`], on engines of the caller's choice.
@@ -231,10 +291,10 @@ pub fn resume(run: &Path, keep: bool, observer: &mut dyn Observer, stop: &Atomic
 /// As [`resume`].
 pub fn resume_with<F: EngineFactory>(
     run: &Path,
-    keep: bool,
+    limits: Limits,
     observer: &mut dyn Observer,
     stop: &AtomicBool,
-    engines: impl FnOnce(&Opened, Clock) -> F,
+    engines: impl FnOnce(&Header, &Opened, Clock) -> F,
 ) -> Result<Outcome, RequestError> {
     let run_folder = RunFolder::open(run)?;
     let so_far = file::read(run_folder.path())?;
@@ -254,13 +314,38 @@ pub fn resume_with<F: EngineFactory>(
         }
     };
     let clock = Clock::starting_at(so_far.last_ns);
-    let factory = engines(&opened, clock);
-    if let Err(why) = crate::run::check_finished(&so_far, &factory) {
+    let factory = engines(&header, &opened, clock);
+    if let Err(why) = same_engine(&header, &factory).and_then(|()| crate::run::check_finished(&so_far, &factory)) {
         let report = compose::refused_resume(&so_far, &why);
         return Ok(Outcome { report, folder: run_folder.path().to_owned() });
     }
-    let measurement = measure::Measurement { header, opened, folder: &run_folder, keep, stop };
+    let deadline = limits.max_time.map(|time| clock.now().saturating_add(time));
+    let after = limits.after;
+    let measurement = measure::Measurement { header, opened, folder: &run_folder, after, deadline, stop };
     measurement.resumed(so_far, observer, &factory, clock)
+}
+
+/// The most that any phase has in flight.
+fn concurrency(plan: &Plan) -> Concurrency {
+    let phases = plan.phases.iter();
+    let all = phases.map(|phase| Concurrency { workers: phase.io.workers, queue_depth: phase.io.queue_depth });
+    // Of phases that have no queue none needs a ring.
+    let most = all.max_by_key(|most| (most.queue_depth > 1, u64::from(most.workers) * u64::from(most.queue_depth)));
+    most.unwrap_or(Concurrency { workers: 1, queue_depth: 1 })
+}
+
+/// Figures of two engines are not one run's.
+fn same_engine(header: &Header, factory: &impl EngineFactory) -> Result<(), String> {
+    if factory.name() == header.engine {
+        return Ok(());
+    }
+    let why = factory.note().map(|note| format!(" ({note})")).unwrap_or_default();
+    Err(format!(
+        "the run began with the engine {} and would go on with {}{why}: make {} available again, or start a new run",
+        header.engine,
+        factory.name(),
+        header.engine
+    ))
 }
 
 /// Removes what a run that was cut left on its target; gives the bytes freed.
@@ -276,6 +361,14 @@ pub fn discard(run: &Path) -> Result<(String, Bytes), RequestError> {
         RequestError::Run(format!("removing the files of run {run} failed: {}", std::io::Error::from(errno)))
     })?;
     Ok((run, freed))
+}
+
+/// A command before the run that failed: what is under test is not what was wanted.
+fn command_failed(record: Option<&CommandRecord>) -> String {
+    let Some(CommandRecord { command, exit_code, output }) = record else { return String::new() };
+    let code = exit_code.map_or_else(|| "was ended by a signal".to_owned(), |code| format!("ended with {code}"));
+    let last = output.trim_end().lines().last().map(|line| format!(", saying: {line}")).unwrap_or_default();
+    format!("the command before the run ({command}) {code}{last}; nothing was measured")
 }
 
 /// Whether any plan at all may run here: what a target is goes before how much room it has.

@@ -1,7 +1,7 @@
-//! System calls that rustix does not have: quotactl, and the alignment that XFS asks of direct I/O.
+//! System calls that rustix does not have: quotactl, FITRIM, and the alignment that XFS asks of direct I/O.
 //!
 //! The only file of `target` with unsafe code. Decides nothing.
-#![expect(unsafe_code, reason = "quotactl, quotactl_fd and XFS_IOC_DIOINFO have no safe binding")]
+#![expect(unsafe_code, reason = "quotactl, quotactl_fd, FITRIM and XFS_IOC_DIOINFO have no safe binding")]
 
 use std::ffi::CString;
 use std::mem::MaybeUninit;
@@ -10,7 +10,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, StatxFlags};
-use rustix::ioctl::{Getter, Opcode, opcode};
+use rustix::io::Errno;
+use rustix::ioctl::{Getter, Opcode, Updater, opcode};
 
 use crate::units::Bytes;
 
@@ -85,6 +86,28 @@ const XFS_MAGIC: u32 = 0x5846_5342;
 
 fn alignment(memory: u32, offset: u32) -> Option<Alignment> {
     (memory > 0 && offset > 0).then(|| Alignment { memory: Bytes(u64::from(memory)), offset: Bytes(u64::from(offset)) })
+}
+
+/// `struct fstrim_range` of `linux/fs.h`.
+#[repr(C)]
+struct TrimRange {
+    start: u64,
+    len: u64,
+    least: u64,
+}
+
+/// `_IOWR('X', 121, struct fstrim_range)`.
+const FITRIM: Opcode = opcode::read_write::<TrimRange>(b'X', 121);
+
+/// Tells the drive which space of this filesystem is unused, as fstrim(8) does; gives the bytes it was told of.
+///
+/// # Errors
+/// `PERM` without CAP_SYS_ADMIN; `OPNOTSUPP` or `NOTTY` where filesystem or drive cannot discard.
+pub fn trim(fd: BorrowedFd<'_>) -> Result<Bytes, Errno> {
+    let mut range = TrimRange { start: 0, len: u64::MAX, least: 0 };
+    // SAFETY: the opcode reads and writes exactly a `TrimRange`, three 64-bit integers, which lives across the call.
+    unsafe { rustix::ioctl::ioctl(fd, Updater::<FITRIM, TrimRange>::new(&mut range)) }?;
+    Ok(Bytes(range.len))
 }
 
 /// The quota of a user or group on the folder's filesystem; none where there is no quota or we may not ask.

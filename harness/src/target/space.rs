@@ -129,6 +129,14 @@ impl Scratch {
         Ok(true)
     }
 
+    /// Tells the drive which space of the filesystem is unused; gives the bytes it was told of.
+    ///
+    /// # Errors
+    /// The kernel's error; see [`super::ioctl::trim`].
+    pub fn trim(&self) -> Result<Bytes, Errno> {
+        super::ioctl::trim(self.dir.as_fd())
+    }
+
     /// Removes our files and then the folder; says how many bytes that freed.
     ///
     /// A file that is not ours stays, and with it the folder.
@@ -247,6 +255,14 @@ impl Space {
             }
         }
         Ok(())
+    }
+
+    /// Tells the drive which space of the filesystem is unused.
+    ///
+    /// # Errors
+    /// The kernel's error.
+    pub fn trim(&self) -> Result<(), Errno> {
+        self.scratch.trim().map(|_| ())
     }
 
     fn name(&self, segment: u32) -> String {

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use harness::units::{Bytes, parse_bytes};
+use harness::units::{Bytes, Nanos, parse_bytes, parse_nanos};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -86,6 +86,15 @@ pub(crate) struct RunArguments {
     /// Leave the test files in place at the end
     #[arg(long)]
     pub(crate) keep: bool,
+    /// End the run after this time at the latest, such as 30min, finished or not
+    #[arg(long, value_name = "TIME", value_parser = parse_nanos)]
+    pub(crate) max_time: Option<Nanos>,
+    /// Run this by the shell first, to switch what is under test; the run fails if it does
+    #[arg(long, value_name = "CMD", conflicts_with_all = ["resume", "discard"])]
+    pub(crate) before_run: Option<String>,
+    /// At the end, leave the drive as it is, or tell it which space is unused
+    #[arg(long, value_enum, default_value_t = AfterRun::Leave)]
+    pub(crate) after: AfterRun,
     /// Print every record of the journal as it is written
     #[arg(long, short)]
     pub(crate) verbose: bool,
@@ -107,6 +116,14 @@ pub(crate) enum Format {
     Text,
     /// For programs
     Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AfterRun {
+    /// Remove the test files, no more
+    Leave,
+    /// Remove them and discard what is unused (fstrim; needs root)
+    Purge,
 }
 
 impl Arguments {

@@ -17,7 +17,7 @@ const DISK: (f64, f64) = (80.0, 250.0);
 const FLASH: (f64, f64) = (200.0, 2_000.0);
 
 pub(crate) fn plan(arguments: &PlanArguments, console: &mut Console) -> Exit {
-    let preview = request(&arguments.what, "storage-check-runs".into(), false)
+    let preview = request(&arguments.what)
         .map_err(PreviewError::from)
         .and_then(|request| session::preview(&request).map(|preview| (request, preview)));
     match preview {
@@ -84,6 +84,7 @@ fn work(work: &Work, bytes: Bytes, segments: u32) -> String {
         Work::Verify => format!("read {bytes} back and check it"),
         Work::Burst { bytes } => format!("overwrite {bytes}"),
         Work::Remove => "remove the files".to_owned(),
+        Work::Purge => "remove the files and discard what is unused".to_owned(),
         Work::RandomWrite { least_ns, least_bytes, most_bytes } => {
             let most = most_bytes.map(|most| format!(", at most {most}")).unwrap_or_default();
             let least = if least_bytes.0 > 0 { format!(" and {least_bytes}") } else { String::new() };

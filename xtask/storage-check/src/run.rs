@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicBool;
 
 use harness::plan::builtin;
 use harness::plan::profile::Profile;
-use harness::session::{self, Outcome, Request, RequestError};
+use harness::session::{self, After, Limits, Outcome, Request, RequestError};
 use harness::target::Consent;
 
-use crate::arguments::{Format, RunArguments, What};
+use crate::arguments::{AfterRun, Format, RunArguments, What};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::progress::Progress;
@@ -36,23 +36,29 @@ pub(crate) fn run(arguments: &RunArguments, console: &mut Console) -> Exit {
 }
 
 fn measure(arguments: &RunArguments, console: &mut Console, stop: &Arc<AtomicBool>) -> Result<Outcome, RequestError> {
+    let after = After { keep: arguments.keep, purge: arguments.after == AfterRun::Purge };
     let mut progress = Progress::new(console, arguments.verbose);
     if let Some(run) = &arguments.resume {
-        return session::resume(run, arguments.keep, &mut progress, stop);
+        let limits = Limits { after, max_time: arguments.max_time };
+        return session::resume(run, limits, &mut progress, stop);
     }
-    let request = request(&arguments.what, arguments.out.clone(), arguments.keep)?;
+    let request = Request {
+        out: arguments.out.clone(),
+        keep: after.keep,
+        purge_after: after.purge,
+        max_time: arguments.max_time,
+        before_run: arguments.before_run.clone(),
+        ..request(&arguments.what)?
+    };
     session::run(&request, &mut progress, stop)
 }
 
 /// What the arguments ask for.
-pub(crate) fn request(what: &What, out: PathBuf, keep: bool) -> Result<Request, RequestError> {
+pub(crate) fn request(what: &What) -> Result<Request, RequestError> {
     Ok(Request {
-        target: what.target.clone(),
-        profile: profile(&what.profile)?,
-        out,
         consent: Consent { fill_volume: what.fill_volume.clone() },
-        keep,
         max_write: what.max_write,
+        ..Request::new(what.target.clone(), profile(&what.profile)?, PathBuf::from("storage-check-runs"))
     })
 }
 

@@ -121,6 +121,8 @@ pub enum Work {
     },
     /// Remove the files.
     Remove,
+    /// Remove the files and discard what is unused.
+    Purge,
     /// Write uniformly random blocks of the range.
     RandomWrite {
         /// At least this long …
@@ -266,7 +268,7 @@ impl Phase {
             Work::Fill => self.layout.bytes(),
             Work::Burst { bytes } => bytes,
             Work::RandomWrite { least_bytes, .. } => least_bytes,
-            Work::Verify | Work::Remove => Bytes(0),
+            Work::Verify | Work::Remove | Work::Purge => Bytes(0),
         }
     }
 

@@ -109,8 +109,10 @@ fn plan_level(plan: &mut Plan, random: &RandomWrite, capacity: Capacity, level: 
         let id = format!("random_write.{level}.{step}");
         plan.phases.push(Phase { id, rest_ns, layout: layout.clone(), io, interval_ns: random.interval.0, work });
     };
-    let settle = if random.purge { random.settle.0 } else { Nanos(0) };
-    push("prefill", settle, prefill, Work::Fill);
+    if random.purge {
+        push("purge", Nanos(0), io, Work::Purge);
+    }
+    push("prefill", if random.purge { random.settle.0 } else { Nanos(0) }, prefill, Work::Fill);
     push("write", random.idle.0, io, work);
     push("remove", Nanos(0), io, Work::Remove);
 }

@@ -48,6 +48,7 @@ pub(super) fn notes(replay: &Replay, incomparable: &[String]) -> Vec<String> {
     if replay.resumes > 0 {
         notes.push(format!("the run was cut and resumed {} times; no timing spans a cut", replay.resumes));
     }
+    notes.extend(replay.header.engine_note.clone());
     for skipped in &replay.header.plan.skipped {
         notes.push(format!("{} was left out: {}", skipped.what, skipped.reason));
     }
