@@ -64,7 +64,6 @@ fn lower(throttle: &Throttle, disk: &LoopFs, at: u64) -> Result<u64> {
     Ok(now)
 }
 
-#[expect(clippy::print_stdout, reason = "how near is worth a line of the log, also when it is near enough")]
 fn near(what: &str, found: &serde_json::Value, expected: f64, tolerance: f64) -> Result<()> {
     let found = found.as_f64().with_context(|| format!("{what}: {found}"))?;
     let off = found / expected - 1.0;
