@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 
 use super::folder::RunFolder;
-use super::{After, Event, Observer, Outcome, Request, RequestError, compose, new_journal};
+use super::{After, Event, Observer, Outcome, Request, RequestError, compose, new_journal, wall};
 use crate::engine::{Clock, EngineFactory};
 use crate::journal::file::{self, JournalError, Writer};
 use crate::journal::record::{Header, Outcome as Ending, Record};
@@ -62,9 +62,7 @@ pub(super) fn header(
 /// A seed that no other run has: the run's id hashed with the moment and the process.
 fn seed(run: &str) -> u64 {
     use sha2::{Digest, Sha256};
-    #[expect(clippy::disallowed_methods, reason = "no two runs may share a seed")]
-    let moment = jiff::Timestamp::now().as_nanosecond();
-    let digest = Sha256::digest(format!("{run} {moment} {}", std::process::id()));
+    let digest = Sha256::digest(format!("{run} {} {}", wall::nanos(), std::process::id()));
     digest.iter().take(8).fold(0, |seed, byte| seed << 8 | u64::from(*byte))
 }
 
@@ -99,8 +97,7 @@ impl Measurement<'_> {
         factory: &F,
         clock: Clock,
     ) -> Result<Outcome, RequestError> {
-        #[expect(clippy::disallowed_methods, reason = "the journal tells when a run went on")]
-        let wall = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let wall = wall::rfc3339();
         let at_ns = so_far.last_ns;
         let begun = Writer::resume(&self.folder.path().join(file::NAME)).and_then(|(mut journal, mut records)| {
             let mark = Record::Resume { at_ns, wall };

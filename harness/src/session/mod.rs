@@ -7,6 +7,7 @@ mod command;
 pub mod compose;
 pub mod folder;
 mod measure;
+mod wall;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
