@@ -170,7 +170,11 @@ impl RunFolder {
             file.sync_all()?;
             fs::rename(&part, &path)
         };
-        write().map_err(|e| io("writing", &path, e))
+        write().map_err(|e| {
+            // Half a report is none.
+            let _ = fs::remove_file(&part);
+            io("writing", &path, e)
+        })
     }
 }
 

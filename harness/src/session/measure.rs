@@ -148,7 +148,13 @@ impl Measurement<'_> {
                 compose::with_header(&self.header, FailureKind::Failed, &why)
             }
         };
-        self.folder.write_reports(&report)?;
+        let written = self.folder.write_reports(&report);
+        if written.is_err() && self.after.keep && self.opened.scratch.remove_last().unwrap_or(false) {
+            // On a full disk one of the files that were to be kept makes room for what is said of them all.
+            self.folder.write_reports(&report)?;
+        } else {
+            written?;
+        }
         Ok(Outcome { report, folder: self.folder.path().to_owned() })
     }
 
