@@ -4,7 +4,13 @@
 use super::series::{Series, Step};
 
 /// Most bins of a series; the search is quadratic in them at worst.
-const MOST: u128 = 2_000;
+const MOST: usize = 2_000;
+
+/// Bins that alternate are joined in pairs as long as so many are left.
+const LEAST: usize = 48;
+/// Joining independent bins in pairs leaves 0.71 of the noise; bins that alternate (a throttle's slices, a
+/// flush in every other step) cancel out, and leave less than this.
+const ALTERNATING: f64 = 0.5;
 
 /// The least noise that is believed, 0.2 %: steps that are equal to the byte come from a simulator.
 const LEAST_NOISE: f64 = 0.002;
@@ -31,12 +37,27 @@ impl Bins {
     /// than half the usual bytes and less than half the usual time, as the end of a segment leaves
     /// behind, whose rate is mostly chance. Equal bytes where steps are many, the steps themselves
     /// where they are few.
+    ///
+    /// Bins that alternate are joined until they no longer do: their noise would hide a fall that a
+    /// person sees at once.
     pub(super) fn new(series: &Series) -> Bins {
+        let mut bins = Bins::at_most(series, MOST);
+        while bins.len() >= 2 * LEAST {
+            let pairs = Bins::at_most(series, bins.len() / 2);
+            if pairs.noise >= bins.noise * ALTERNATING || pairs.len() < LEAST {
+                break;
+            }
+            bins = pairs;
+        }
+        bins
+    }
+
+    fn at_most(series: &Series, most: usize) -> Bins {
         let steps = series.steps();
         let usual_bytes = median(steps.iter().map(|s| s.bytes.0 as f64).collect());
         let usual_time = median(steps.iter().map(|s| s.elapsed_ns.0 as f64).collect());
         let total = series.total().0.max(1);
-        let part = |step: usize| u128::from(series.bytes_before(step).0) * MOST / u128::from(total);
+        let part = |step: usize| u128::from(series.bytes_before(step).0) * most as u128 / u128::from(total);
         let fragment = |bin: Step| bin.bytes.0 as f64 * 2.0 < usual_bytes && bin.elapsed_ns.0 as f64 * 2.0 < usual_time;
         let (mut firsts, mut bins) = (Vec::new(), Vec::<Step>::new());
         let mut open = Step::default();

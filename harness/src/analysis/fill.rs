@@ -193,6 +193,41 @@ mod tests {
     }
 
     #[test]
+    fn a_cliff_at_a_segment_border_is_one_whatever_the_noise_at_other_borders() {
+        // A throttle's slices: steps that alternate about the level.
+        for (cliff_segment, seed) in (2..14).flat_map(|segment| (0..4).map(move |seed| (segment, seed))) {
+            let (segment_mb, step_ms) = (125.0, 50.0);
+            let mut samples = Vec::new();
+            let (mut at, mut start_ns, mut turn) = (0.0, 0_u64, seed);
+            while at < 2000.0 {
+                let segment = (at / segment_mb) as u32;
+                let level = if segment < cliff_segment { 320.0 } else { 120.0 };
+                let slice = [0.6, 1.4, 1.0, 1.25, 0.75][turn % 5];
+                turn += 1;
+                let left = f64::from(segment + 1) * segment_mb - at;
+                let mb = (level * slice * step_ms / 1e3_f64).min(left);
+                // Each file costs time to make, all of it in the first step.
+                let opening =
+                    if samples.last().is_none_or(|last: &Sample| last.segment != segment) { 60e6 } else { 0.0 };
+                let elapsed = mb / (level * slice) * 1e9 + opening;
+                samples.push(Sample {
+                    segment,
+                    start_ns: Nanos(start_ns),
+                    elapsed_ns: Nanos(elapsed as u64),
+                    bytes: Bytes((mb * 1e6) as u64),
+                    ..Sample::default()
+                });
+                start_ns += elapsed as u64;
+                at += mb.max(1e-3);
+            }
+            let found = fill(&samples);
+            let expect = f64::from(cliff_segment) * segment_mb / 1e3;
+            let near = found.cliffs.iter().any(|cliff| (cliff.at.gb() / expect - 1.0).abs() < 0.05);
+            assert!(near, "segment {cliff_segment} seed {seed}: {:?}", found.cliffs);
+        }
+    }
+
+    #[test]
     fn what_every_segment_does_again_is_no_cliff() {
         for segments in [2, 3, 5, 8, 10, 20, 50, 200, 1000] {
             let burst = Fill { segments, burst: 0.2, flush: 0.2, ..Fill::new(&[(1000.0, 300.0)]) };

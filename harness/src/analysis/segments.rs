@@ -28,9 +28,15 @@ pub(super) fn repeats(series: &Series, starts: &[Bytes], change: &Cliff) -> bool
     let Some(own) = segments.iter().position(|&(from, to)| from <= change.at && change.at < to) else { return false };
     let (from, to) = segments[own];
     let (length, offset) = ((to - from).0, (change.at - from).0);
-    let margin = length / BORDER;
+    // Nor does a place that is known to a step only lie inside a segment when the border is within that step.
+    let uncertain = (change.high - change.low).0 / 2;
+    let margin = (length / BORDER).max(uncertain).min(length / 2);
+    let jump = ratio(change.before, change.after);
     let contrasts: Vec<Option<f64>> = if offset < margin || offset + margin >= length {
         let own = if offset < margin { own } else { own + 1 };
+        if whole_segments_differ(series, &segments, own, jump) {
+            return false;
+        }
         let borders = (1..segments.len()).filter(|&border| border != own);
         borders
             .map(|border| contrast(series, part(segments[border - 1], 9, 10), part(segments[border], 0, 1)))
@@ -44,9 +50,19 @@ pub(super) fn repeats(series: &Series, starts: &[Bytes], change: &Cliff) -> bool
             })
             .collect()
     };
-    let jump = ratio(change.before, change.after);
     let alike = contrasts.iter().flatten().filter(|&&contrast| contrast / jump >= ALIKE).count();
     alike > 0 && alike * 2 >= contrasts.len()
+}
+
+/// Whether the segment before a border and the one after it differ as a whole by most of the change: then the
+/// drive changed there by chance of the place, whatever the other borders look like.
+fn whole_segments_differ(series: &Series, segments: &[(Bytes, Bytes)], border: usize, jump: f64) -> bool {
+    let (Some(&before), Some(&after)) = (border.checked_sub(1).and_then(|at| segments.get(at)), segments.get(border))
+    else {
+        return false;
+    };
+    let means = series.rate_between(before.0, before.1).zip(series.rate_between(after.0, after.1));
+    means.is_some_and(|(before, after)| ratio(before, after) / jump >= ALIKE)
 }
 
 /// From so many tenths to so many tenths of a segment.
