@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use storage_check_tests::loop_fs::LoopFs;
-use storage_check_tests::rig::{Need, trial};
+use storage_check_tests::rig::{Need, note, trial};
 use storage_check_tests::throttle::Throttle;
 use storage_check_tests::{folder, profile, run, wait};
 
@@ -64,11 +64,10 @@ fn lower(throttle: &Throttle, disk: &LoopFs, at: u64) -> Result<u64> {
     Ok(now)
 }
 
-#[expect(clippy::print_stdout, reason = "how near is worth a line of the log, also when it is near enough")]
 fn near(what: &str, found: &serde_json::Value, expected: f64, tolerance: f64) -> Result<()> {
     let found = found.as_f64().with_context(|| format!("{what}: {found}"))?;
     let off = found / expected - 1.0;
-    println!("{what}: {found}, expected {expected:.4}, off by {:+.2} %", off * 100.0);
+    note(&format!("{what}: {found}, expected {expected:.4}, off by {:+.2} %", off * 100.0));
     ensure!(off.abs() <= tolerance, "{what}: found {found}, expected {expected}, off by {:.1} %", off * 100.0);
     Ok(())
 }

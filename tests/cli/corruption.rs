@@ -25,6 +25,7 @@ const SUITE: &str = "size = \"16MiB\"\nsegments = 4\nblock = \"256KiB\"\ninterva
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
         trial("planted damage of each kind is found at its place and named rightly", &[Need::LoopFs], every_kind),
+        trial("a drive that lost everything is counted, not listed", &[Need::LoopFs], all_lost),
         trial("damage in zeros is found, and the check is called weak", &[Need::LoopFs], in_zeros),
     ]
 }
@@ -143,6 +144,25 @@ fn in_zeros() -> Result<()> {
     })?;
     names_exactly(&run, &[(bit, Fault::Corrupt), (stamped, Fault::Zeros), (moved, Fault::Misplaced)])?;
     ensure!(stdout.contains("weak"), "{stdout}");
+    Ok(())
+}
+
+fn all_lost() -> Result<()> {
+    let disk = LoopFs::new(64 * MIB)?;
+    let home = folder::folder()?;
+    let (run, stdout) = damaged(&disk, home.path(), SUITE, |scratch| {
+        for segment in 0..4 {
+            fs::write(Place(segment, 0).file(scratch), vec![0; SEGMENT as usize])?;
+        }
+        Ok(File::open(scratch)?.sync_all()?)
+    })?;
+    let journal = run::journal(&run)?;
+    let all = 4 * SEGMENT / BLOCK;
+    ensure!(journal.verify_errors() == all, "{} of {all} blocks", journal.verify_errors());
+    ensure!(journal.faults.len() <= 1004, "{} records of faults", journal.faults.len());
+    ensure!(journal.faults[0].offset == Some(0), "{:?}", journal.faults[0]);
+    ensure!(run::metric(&run::report(&run)?, "fill.verify_errors")?["value"] == all, "the report has another count");
+    ensure!(stdout.len() < 10_000, "{} bytes of output", stdout.len());
     Ok(())
 }
 

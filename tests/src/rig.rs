@@ -14,6 +14,8 @@ pub enum Need {
     LoopFs,
     /// A write throttle on a block device.
     Throttle,
+    /// A kernel and a policy that allow io_uring.
+    IoUring,
     /// A command.
     Command(&'static str),
 }
@@ -30,6 +32,7 @@ impl Need {
                     .or_else(|| commands.into_iter().find_map(|name| Need::Command(name).missing()))
             }
             Need::Throttle => not_root().or_else(|| crate::throttle::missing().map(str::to_owned)),
+            Need::IoUring => harness::engine::uring::usable(1, 2).err().map(|why| format!("no io_uring: {why:?}")),
             Need::Command(name) => command(name).is_none().then(|| format!("no {name}")),
         }
     }
@@ -59,6 +62,12 @@ pub fn trial(
         return trial;
     }
     trial.with_ignored_flag(true).with_kind(format!("ignored: {}", missing.join(", ")))
+}
+
+/// Says what was measured, or the seed of what was drawn, beside the test's name.
+#[expect(clippy::print_stdout, reason = "a test program speaks to whoever runs it")]
+pub fn note(text: &str) {
+    println!("{text}");
 }
 
 /// Runs tests one after the other: runs lock the drive that they measure.

@@ -8,22 +8,28 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use harness::engine::content::Pattern;
+use harness::engine::real::{Concurrency, IO_URING, RealFactory};
 use harness::engine::sync::SyncFactory;
 use harness::engine::{BadBlock, Batch, Clock, Completion, Content, Engine, EngineFactory, Op, OpKind, Setup};
 use harness::sample::Fault;
 use harness::target::space::Scratch;
 use harness::units::Nanos;
 use libtest_mimic::Trial;
-use storage_check_tests::{folder, rig};
+use storage_check_tests::folder;
+use storage_check_tests::rig::{self, Need};
 use tempfile::TempDir;
 
 const BLOCK: u32 = 64 << 10;
 const SEGMENT: u64 = 1 << 20;
+/// A queueing engine is one only from two on.
+const DEPTH: u32 = 4;
 /// The unit of stamps.
 const UNIT: u64 = 4096;
 
 fn main() -> ExitCode {
-    rig::main(contract("pwrite", pwrite))
+    rig::main(
+        contract("pwrite", &[], pwrite).into_iter().chain(contract("io_uring", &[Need::IoUring], io_uring)).collect(),
+    )
 }
 
 /// An engine's drive, and what makes engines on it.
@@ -33,16 +39,28 @@ struct World<F> {
 }
 
 fn pwrite() -> Result<World<SyncFactory>> {
+    let (scratch, folder) = scratch()?;
+    Ok(World { factory: SyncFactory::new(scratch, Clock::starting_at(Nanos(0))), _folder: folder })
+}
+
+fn io_uring() -> Result<World<RealFactory>> {
+    let (scratch, folder) = scratch()?;
+    let most = Concurrency { workers: 3, queue_depth: 8 };
+    let factory = RealFactory::new(scratch, Clock::starting_at(Nanos(0)), most);
+    ensure!(factory.name() == IO_URING, "got {}: {:?}", factory.name(), factory.note());
+    Ok(World { factory, _folder: folder })
+}
+
+fn scratch() -> Result<(Arc<Scratch>, TempDir)> {
     let folder = folder::folder()?;
     let parent = OwnedFd::from(std::fs::File::open(folder.path())?);
-    let scratch = Arc::new(Scratch::create(parent, "contract")?);
-    Ok(World { factory: SyncFactory::new(scratch, Clock::starting_at(Nanos(0))), _folder: folder })
+    Ok((Arc::new(Scratch::create(parent, "contract")?), folder))
 }
 
 /// What must hold of an engine, shown on engines of a factory.
 type Claim<F> = fn(&F) -> Result<()>;
 
-fn contract<F: EngineFactory + 'static>(name: &str, world: fn() -> Result<World<F>>) -> Vec<Trial> {
+fn contract<F: EngineFactory + 'static>(name: &str, needs: &[Need], world: fn() -> Result<World<F>>) -> Vec<Trial> {
     let claims: [(&str, Claim<F>); 12] = [
         ("engines keep workers times depth in flight", keeps_the_depth),
         ("each request completes once, in order of time", completes_once),
@@ -59,7 +77,7 @@ fn contract<F: EngineFactory + 'static>(name: &str, world: fn() -> Result<World<
     ];
     claims
         .map(|(claim, check)| {
-            rig::trial(format!("{name}: {claim}"), &[], move || {
+            rig::trial(format!("{name}: {claim}"), needs, move || {
                 let world = world()?;
                 check(&world.factory)
             })
@@ -72,7 +90,7 @@ fn setup() -> Setup {
         files: "fill".to_owned(),
         block: BLOCK,
         workers: 1,
-        queue_depth: 1,
+        queue_depth: DEPTH,
         dsync: false,
         segment_bytes: SEGMENT,
         content: Content { pattern: Pattern::Incompressible, seed: 7 },

@@ -93,11 +93,11 @@ const PURE_STD: &[&str] = &[
     "vec",
 ];
 
-/// Libraries that only compute; `junit_report` and `jiff` are handed their times.
+/// Libraries that only compute; `junit_report` and `time` are handed their times.
 const PURE_LIBRARIES: &[&str] = &[
     "base64",
     "hdrhistogram",
-    "jiff",
+    "time",
     "junit_report",
     "libm",
     "serde",

@@ -91,7 +91,7 @@ fn check_journal(bytes: &[u8]) {
 /// Feeds `cases` hostile variants of `valid` to `check`.
 fn hostile(cases: u32, valid: &[String], check: impl Fn(&str)) -> Result<()> {
     let seed = Dice::new().seed();
-    println!("{}={seed}", dice::SEED);
+    rig::note(&format!("{}={seed}", dice::SEED));
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
     let random = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);

@@ -5,6 +5,7 @@
 //! A report without a verdict on the drive never looks green. Must never know how a metric was judged.
 
 use junit_report::{Duration, OffsetDateTime, TestCase, TestResult, TestSuite};
+use time::format_description::well_known::Rfc3339;
 
 use super::table::{exact, row};
 use super::{Failure, Report};
@@ -168,7 +169,7 @@ fn prints_well(milliseconds: i64) -> bool {
 
 /// The moment that RFC 3339 text names; the epoch where it names none.
 fn timestamp(text: &str) -> OffsetDateTime {
-    let seconds = text.parse::<jiff::Timestamp>().map_or(0, jiff::Timestamp::as_second).max(0);
+    let seconds = OffsetDateTime::parse(text, &Rfc3339).map_or(0, OffsetDateTime::unix_timestamp).max(0);
     OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH)
 }
 

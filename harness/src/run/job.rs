@@ -102,7 +102,8 @@ impl<F: EngineFactory> Run<'_, F> {
             Report::Bad { at, block } => {
                 self.state.named_bad_blocks += 1;
                 if self.state.named_bad_blocks > MOST_NAMED {
-                    return self.more_bad(at, 1);
+                    self.state.unnamed_bad_blocks += 1;
+                    return Ok(());
                 }
                 self.fault(
                     at,
@@ -112,11 +113,20 @@ impl<F: EngineFactory> Run<'_, F> {
                     block.fault.to_string(),
                 )
             }
-            Report::MoreBad { at, count } => self.more_bad(at, count),
+            Report::MoreBad { count } => {
+                self.state.unnamed_bad_blocks += count;
+                Ok(())
+            }
         }
     }
 
-    fn more_bad(&mut self, at: Nanos, count: u64) -> Result<(), Stopped> {
+    /// Notes the bad blocks of an attempt that were not named one by one, in one record: a drive that lost all
+    /// of its data has as many as it has blocks.
+    pub(super) fn more_bad(&mut self, at: Nanos) -> Result<(), Stopped> {
+        let count = std::mem::take(&mut self.state.unnamed_bad_blocks);
+        if count == 0 {
+            return Ok(());
+        }
         let message = format!("{count} more blocks that are not what was written");
         self.fault(at, FaultKind::VerifyMore(count), None, None, message)
     }

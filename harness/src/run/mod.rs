@@ -89,6 +89,8 @@ struct State {
     /// By segment: the attempt that wrote it, which its stamps carry.
     generations: BTreeMap<u32, u32>,
     named_bad_blocks: u32,
+    /// Of the open attempt.
+    unnamed_bad_blocks: u64,
     /// Bytes of the samples of the open attempt.
     moved: Bytes,
 }

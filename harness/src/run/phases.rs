@@ -118,6 +118,7 @@ impl<F: EngineFactory> Run<'_, F> {
         let end = now(engines);
         if !matches!(outcome, Err(Stopped::Journal(_))) {
             self.records(merger.finish(end))?;
+            self.more_bad(end)?;
         }
         if phase.work == Work::Fill {
             match &outcome {

@@ -65,7 +65,6 @@ pub(super) enum Report {
     },
     /// Bad blocks beyond those that were named.
     MoreBad {
-        at: Nanos,
         count: u64,
     },
 }
@@ -225,7 +224,7 @@ impl<'a> Count<'a> {
     fn finish(mut self, report: &mut impl FnMut(Report)) {
         self.turn(report);
         if self.bad > self.named_bad {
-            report(Report::MoreBad { at: self.now, count: self.bad - self.named_bad });
+            report(Report::MoreBad { count: self.bad - self.named_bad });
         }
     }
 }

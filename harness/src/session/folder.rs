@@ -6,8 +6,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use jiff::Timestamp;
-
+use super::wall;
 use crate::journal::file;
 use crate::report::{Report, json, junit, markdown};
 use crate::target::Facts;
@@ -72,10 +71,8 @@ impl RunFolder {
     /// # Errors
     /// It could not be made.
     pub fn create(out: &Path, drive: &str, profile: &str) -> Result<RunFolder, FolderError> {
-        #[expect(clippy::disallowed_methods, reason = "a run is named by its day")]
-        let now = Timestamp::now();
-        let started = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-        let stem = format!("{}-{drive}-{profile}", now.strftime("%Y%m%dT%H%M%SZ"));
+        let started = wall::rfc3339();
+        let stem = format!("{}-{drive}-{profile}", wall::compact(&started));
         for again in 1..1000 {
             let id = if again == 1 { stem.clone() } else { format!("{stem}-{again}") };
             let path = out.join(&id);
@@ -173,7 +170,11 @@ impl RunFolder {
             file.sync_all()?;
             fs::rename(&part, &path)
         };
-        write().map_err(|e| io("writing", &path, e))
+        write().map_err(|e| {
+            // Half a report is none.
+            let _ = fs::remove_file(&part);
+            io("writing", &path, e)
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::folder::RunFolder;
 use super::judging::Bench;
-use super::{After, Event, Observer, Outcome, Request, RequestError, compose, new_journal};
+use super::{After, Event, Observer, Outcome, Request, RequestError, compose, wall};
 use crate::engine::{Clock, EngineFactory};
 use crate::journal::file::{self, JournalError, Writer};
 use crate::journal::record::{Header, Outcome as Ending, Record};
@@ -19,7 +19,7 @@ use crate::run::{Run, Sink, Stopped};
 use crate::target::guard::Armed;
 use crate::target::open::Opened;
 use crate::target::{self, DeviceCounters, Facts};
-use crate::units::Nanos;
+use crate::units::{Nanos, Rate};
 
 /// A run that is about to happen or to go on.
 pub(super) struct Measurement<'a> {
@@ -64,9 +64,7 @@ pub(super) fn header(
 /// A seed that no other run has: the run's id hashed with the moment and the process.
 fn seed(run: &str) -> u64 {
     use sha2::{Digest, Sha256};
-    #[expect(clippy::disallowed_methods, reason = "no two runs may share a seed")]
-    let moment = jiff::Timestamp::now().as_nanosecond();
-    let digest = Sha256::digest(format!("{run} {moment} {}", std::process::id()));
+    let digest = Sha256::digest(format!("{run} {} {}", wall::nanos(), std::process::id()));
     digest.iter().take(8).fold(0, |seed, byte| seed << 8 | u64::from(*byte))
 }
 
@@ -107,8 +105,7 @@ impl Measurement<'_> {
         factory: &F,
         clock: Clock,
     ) -> Result<Outcome, RequestError> {
-        #[expect(clippy::disallowed_methods, reason = "the journal tells when a run went on")]
-        let wall = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let wall = wall::rfc3339();
         let at_ns = so_far.last_ns;
         let begun = Writer::resume(&self.folder.path().join(file::NAME)).and_then(|(mut journal, mut records)| {
             let mark = Record::Resume { at_ns, wall };
@@ -151,7 +148,13 @@ impl Measurement<'_> {
                 compose::with_header(&self.header, FailureKind::Failed, &why)
             }
         };
-        self.folder.write_reports(&report)?;
+        let written = self.folder.write_reports(&report);
+        if written.is_err() && self.after.keep && self.opened.scratch.remove_last().unwrap_or(false) {
+            // On a full disk one of the files that were to be kept makes room for what is said of them all.
+            self.folder.write_reports(&report)?;
+        } else {
+            written?;
+        }
         Ok(Outcome { report, folder: self.folder.path().to_owned() })
     }
 
@@ -243,4 +246,25 @@ impl Sink for Tee<'_> {
     fn sync(&mut self) -> Result<(), JournalError> {
         self.journal.sync()
     }
+}
+
+/// Bytes to keep free for a journal: a line an interval at the planned size, and some more.
+fn journal_room(plan: &Plan) -> u64 {
+    const LINE: u64 = 320;
+    let slow = Rate(50e6);
+    let lines: u64 = plan
+        .phases
+        .iter()
+        .map(|phase| {
+            let moving = phase.moves().per(Nanos(1_000_000_000)).map_or(0.0, |rate| rate.0) / slow.0;
+            let seconds = moving.max(phase.least_time().secs());
+            (seconds / phase.interval_ns.secs().max(1e-3)) as u64 + 3 * u64::from(phase.layout.segments) + 4
+        })
+        .sum();
+    (lines * LINE).clamp(1 << 20, 64 << 20)
+}
+
+/// A new journal for a run in `folder`.
+fn new_journal(folder: &RunFolder, plan: &Plan) -> Result<Writer, JournalError> {
+    Writer::create(&folder.path().join(file::NAME), journal_room(plan))
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::baselines::{self, BaselineFileError};
 use super::folder::RunFolder;
 use super::judging::{Bench, Judging};
+use super::wall;
 use super::{Outcome, RequestError, compose};
 use crate::journal::file;
 use crate::journal::replay::Replay;
@@ -77,7 +78,7 @@ pub fn accept_runs(runs: &[PathBuf], judging: &Judging, reason: Reason) -> Resul
     let candidates: Vec<Candidate> = fit.iter().map(|(run, _)| run.clone()).collect();
     let acceptor = Acceptor {
         who: reason.who,
-        when: now(),
+        when: wall::rfc3339(),
         why: reason.why,
         earlier: reason.earlier,
         new_golden: reason.new_golden,
@@ -145,10 +146,4 @@ fn check_rules(replay: &Replay, rules: Option<&Profile>) -> Result<(), RequestEr
         ))),
         _ => Ok(()),
     }
-}
-
-fn now() -> String {
-    #[expect(clippy::disallowed_methods, reason = "a baseline tells when it was accepted")]
-    let now = jiff::Timestamp::now();
-    now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

@@ -109,6 +109,26 @@ impl Scratch {
         rustix::fs::syncfs(&self.dir)
     }
 
+    /// Removes the last segment that occupies space, and says whether there was one.
+    ///
+    /// # Errors
+    /// The kernel's error.
+    pub fn remove_last(&self) -> Result<bool, Errno> {
+        let mut segments = Vec::new();
+        for entry in Dir::read_from(&self.dir)? {
+            let name = entry?.file_name().to_owned();
+            let stat = rustix::fs::statat(&self.dir, &name, AtFlags::SYMLINK_NOFOLLOW);
+            if name.to_str().is_ok_and(is_segment_name) && stat.is_ok_and(|stat| stat.st_blocks > 0) {
+                segments.push(name);
+            }
+        }
+        let Some(last) = segments.into_iter().max_by_key(|name| (name.to_bytes().len(), name.clone())) else {
+            return Ok(false);
+        };
+        rustix::fs::unlinkat(&self.dir, &last, AtFlags::empty())?;
+        Ok(true)
+    }
+
     /// Tells the drive which space of the filesystem is unused; gives the bytes it was told of.
     ///
     /// # Errors

@@ -5,7 +5,7 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use harness::journal::record::{Header, Record, line};
+use harness::journal::record::{FaultKind, FaultRecord, Header, Record, line};
 use harness::journal::replay::Replay;
 use harness::plan::phase::{Plan, Work};
 use harness::session::folder::drive_line;
@@ -27,6 +27,8 @@ pub(crate) struct Progress<'a> {
     plan: Option<Plan>,
     phase: Phase,
     last_line: Instant,
+    /// Faults so far.
+    faults: u32,
 }
 
 /// What is known of the open phase.
@@ -41,7 +43,15 @@ struct Phase {
 
 impl<'a> Progress<'a> {
     pub(crate) fn new(console: &'a mut Console, verbose: bool) -> Progress<'a> {
-        Progress { console, verbose, bar: None, plan: None, phase: Phase::default(), last_line: Instant::now() }
+        Progress {
+            console,
+            verbose,
+            bar: None,
+            plan: None,
+            phase: Phase::default(),
+            last_line: Instant::now(),
+            faults: 0,
+        }
     }
 
     fn begins(&mut self, folder: &std::path::Path, header: &Header, so_far: Option<&Replay>) {
@@ -80,13 +90,30 @@ impl<'a> Progress<'a> {
                 self.show(sample.bytes.per(sample.elapsed_ns), sample.end_ns());
             }
             Record::PhaseEnd { phase, at_ns, .. } => self.phase_end(phase, *at_ns),
-            Record::Fault(fault) => self.console.remark(&fault.message),
+            Record::Fault(fault) => self.fault(fault),
             Record::End { .. } => {
                 if let Some(bar) = self.bar.take() {
                     bar.finish_and_clear();
                 }
                 self.console.attach(None);
             }
+            _ => {}
+        }
+    }
+
+    /// The first faults with their places; a drive that lost all of its data has too many to print.
+    fn fault(&mut self, fault: &FaultRecord) {
+        const MOST: u32 = 10;
+        self.faults += 1;
+        let place = match (fault.segment, fault.offset) {
+            (Some(segment), Some(offset)) if matches!(fault.what, FaultKind::Verify(_)) => {
+                format!("segment {segment} at byte {offset}: ")
+            }
+            _ => String::new(),
+        };
+        match self.faults {
+            ..=MOST => self.console.remark(&format!("{place}{}", fault.message)),
+            n if n == MOST + 1 => self.console.remark("… more faults: see the journal"),
             _ => {}
         }
     }

@@ -35,6 +35,7 @@ pub fn usable(rings: u32, entries: u32) -> Result<(), Unusable> {
 
 /// A ring; waits a little for memory that rings which are gone give back late: what an ordinary user may lock
 /// (`RLIMIT_MEMLOCK`) is little, and the kernel takes rings apart in the background.
+#[expect(clippy::disallowed_methods, reason = "waits for the kernel before the run's clock matters")]
 pub(super) fn new(entries: u32) -> Result<IoUring, Errno> {
     const STEPS: u32 = 50;
     for _ in 0..STEPS {

@@ -1,0 +1,88 @@
+//! From facts to a locked target with a scratch folder: plan, guard, open, in this order.
+
+use super::Request;
+use crate::engine::real::Concurrency;
+use crate::plan::phase::{Capacity, Plan, PlanError};
+use crate::plan::text::Size;
+use crate::target::guard::{Armed, Consent, Need};
+use crate::target::open::{OpenError, Opened, Purpose, open};
+use crate::target::{self, Facts};
+use crate::units::Bytes;
+
+/// Why a target gets no run; nothing was written to it.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Refused {
+    #[error(transparent)]
+    Facts(#[from] target::FactsError),
+    #[error(transparent)]
+    Guard(#[from] target::Refusal),
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error("{0}")]
+    Other(String),
+}
+
+/// Whether any plan at all may run here: what a target is goes before how much room it has.
+pub(super) fn place(facts: &Facts, consent: &Consent) -> Result<(), Refused> {
+    target::guard(facts.clone(), &Need { space: Bytes(0), writes: Bytes(0) }, consent)?;
+    Ok(())
+}
+
+/// What the profile means on this target.
+pub(super) fn plan(request: &Request, facts: &Facts) -> Result<Plan, PlanError> {
+    let mut profile = request.profile.clone();
+    let budget = profile.write_budget.map(|budget| budget.0);
+    let budget = [budget, request.max_write].into_iter().flatten().min();
+    profile.write_budget = budget.map(Size);
+    let drive = facts.drive.as_ref().and_then(|drive| drive.size);
+    let in_use = drive.map(|size| size.saturating_sub(facts.filesystem.free));
+    Plan::new(&profile, Capacity { usable: facts.usable(&request.consent), drive, in_use })
+}
+
+/// Guard and open: from facts to a locked target with a scratch folder.
+pub(super) fn arm(
+    facts: &Facts,
+    plan: &Plan,
+    consent: &Consent,
+    run: &str,
+    purpose: Purpose,
+    there_already: Bytes,
+) -> Result<(Armed, Opened), Refused> {
+    let need = Need { space: plan.space.saturating_sub(there_already), writes: plan.writes };
+    let armed = target::guard(facts.clone(), &need, consent)?;
+    let opened = open(&armed, run, purpose)?;
+    for phase in &plan.phases {
+        let unaligned = |bytes: Bytes| opened.alignment.0 > 0 && !bytes.0.is_multiple_of(opened.alignment.0);
+        if purpose == Purpose::New && (unaligned(phase.io.block) || unaligned(phase.layout.segment_bytes)) {
+            let why = Refused::Other(format!(
+                "the blocks of {} are {} bytes, and direct I/O on this drive needs multiples of {} bytes: choose a larger block",
+                phase.id, phase.io.block.0, opened.alignment.0
+            ));
+            return Err(undo(&opened, why));
+        }
+    }
+    Ok((armed, opened))
+}
+
+/// A refusal after the scratch folder was made: it goes again.
+fn undo(opened: &Opened, why: Refused) -> Refused {
+    match opened.scratch.remove() {
+        Ok(_) => why,
+        Err(errno) => Refused::Other(format!(
+            "{why}; and removing {} failed: {}",
+            opened.scratch.name(),
+            std::io::Error::from(errno)
+        )),
+    }
+}
+
+/// The most that any phase has in flight.
+pub(super) fn concurrency(plan: &Plan) -> Concurrency {
+    let phases = plan.phases.iter();
+    let all = phases.map(|phase| Concurrency { workers: phase.io.workers, queue_depth: phase.io.queue_depth });
+    // Of phases that have no queue none needs a ring.
+    let most = all.max_by_key(|most| (most.queue_depth > 1, u64::from(most.workers) * u64::from(most.queue_depth)));
+    most.unwrap_or(Concurrency { workers: 1, queue_depth: 1 })
+}

@@ -1,0 +1,95 @@
+//! A new run: from a request to a measurement, or to the reports of a refusal.
+
+use std::sync::atomic::AtomicBool;
+
+use super::arm::{Refused, arm, concurrency, place, plan};
+use super::folder::{self, RunFolder};
+use super::{After, Observer, Outcome, Request, RequestError, command, compose, measure, stored};
+use crate::engine::real::RealFactory;
+use crate::engine::{Clock, EngineFactory};
+use crate::journal::record::CommandRecord;
+use crate::plan::phase::{Plan, PlanError};
+use crate::report::FailureKind;
+use crate::target::Facts;
+use crate::target::open::{Opened, Purpose};
+use crate::units::{Bytes, Nanos};
+
+/// Measures: a new run.
+///
+/// # Errors
+/// The request is unusable; everything that happens to a usable one is an [`Outcome`].
+pub fn run(request: &Request, observer: &mut dyn Observer, stop: &AtomicBool) -> Result<Outcome, RequestError> {
+    run_with(request, observer, stop, |plan, opened, clock| {
+        RealFactory::new(opened.scratch.clone(), clock, concurrency(plan))
+    })
+}
+
+/// [`run`], on engines of the caller's choice.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with<F: EngineFactory>(
+    request: &Request,
+    observer: &mut dyn Observer,
+    stop: &AtomicBool,
+    engines: impl FnOnce(&Plan, &Opened, Clock) -> F,
+) -> Result<Outcome, RequestError> {
+    folder::check_out(&request.out)?;
+    let request = &request.resolved();
+    let before_run = request.before_run.as_deref().map(command::run).transpose();
+    let facts = Facts::read(&request.target);
+    let drive = facts.as_ref().map_or_else(|_| "unknown".to_owned(), folder::drive_slug);
+    let run_folder = RunFolder::create(&request.out, &drive, &request.profile.name)?;
+    let ended = |kind: FailureKind, why: &str, facts: Option<&Facts>| {
+        let report = compose::without_journal(request, &run_folder, facts, kind, why);
+        run_folder.write_reports(&report).map(|()| Outcome { report, folder: run_folder.path().to_owned() })
+    };
+    let refused = |why: &Refused, facts: Option<&Facts>| ended(FailureKind::Refused, &why.to_string(), facts);
+    let before_run = match before_run {
+        Ok(record) if record.as_ref().is_none_or(|record| record.exit_code == Some(0)) => record,
+        Ok(record) => return Ok(ended(FailureKind::Failed, &command_failed(record.as_ref()), None)?),
+        Err(why) => return Ok(ended(FailureKind::Failed, &format!("starting --before-run failed: {why}"), None)?),
+    };
+    let facts = match facts {
+        Ok(facts) => facts,
+        Err(why) => return Ok(refused(&why.into(), None)?),
+    };
+    if let Err(why) = place(&facts, &request.consent) {
+        return Ok(refused(&why, Some(&facts))?);
+    }
+    let plan = match plan(request, &facts) {
+        Ok(plan) => plan,
+        Err(why @ PlanError::Budget { .. }) => {
+            run_folder.remove_empty();
+            return Err(RequestError::Budget(why));
+        }
+        Err(why) => return Ok(refused(&why.into(), Some(&facts))?),
+    };
+    let bench = match stored::bench(&facts, &request.profile.name, run_folder.path(), &request.judging) {
+        Ok(bench) => bench,
+        Err(why) => {
+            run_folder.remove_empty();
+            return Err(why.into());
+        }
+    };
+    let (armed, opened) = match arm(&facts, &plan, &request.consent, run_folder.id(), Purpose::New, Bytes(0)) {
+        Ok(both) => both,
+        Err(why) => return Ok(refused(&why, Some(&facts))?),
+    };
+    let clock = Clock::starting_at(Nanos(0));
+    let factory = engines(&plan, &opened, clock);
+    let mut header = measure::header(request, &run_folder, &armed, plan, &factory);
+    header.before_run = before_run;
+    let after = After { keep: request.keep, purge: request.purge_after };
+    let deadline = request.max_time.map(|time| clock.now().saturating_add(time));
+    let measurement = measure::Measurement { header, opened, folder: &run_folder, after, deadline, stop, bench };
+    measurement.new_run(observer, &factory, clock)
+}
+
+/// A command before the run that failed: what is under test is not what was wanted.
+fn command_failed(record: Option<&CommandRecord>) -> String {
+    let Some(CommandRecord { command, exit_code, output }) = record else { return String::new() };
+    let code = exit_code.map_or_else(|| "was ended by a signal".to_owned(), |code| format!("ended with {code}"));
+    let last = output.trim_end().lines().last().map(|line| format!(", saying: {line}")).unwrap_or_default();
+    format!("the command before the run ({command}) {code}{last}; nothing was measured")
+}

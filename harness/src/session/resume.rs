@@ -1,0 +1,126 @@
+//! A run that was cut: goes on with it, or removes what it left.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use super::arm::{Refused, arm, concurrency};
+use super::folder::{self, RunFolder};
+use super::judging::Judging;
+use super::{Limits, Observer, Outcome, RequestError, compose, measure, stored};
+use crate::engine::real::RealFactory;
+use crate::engine::{Clock, EngineFactory};
+use crate::journal::file;
+use crate::journal::record::{Header, Outcome as Ending};
+use crate::journal::replay::Replay;
+use crate::target::open::{Opened, Purpose};
+use crate::target::{Consent, Facts};
+use crate::units::Bytes;
+
+/// Goes on with a run that was cut.
+///
+/// # Errors
+/// The run cannot be read or is finished.
+pub fn resume(
+    run: &Path,
+    limits: Limits,
+    judging: &Judging,
+    observer: &mut dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Outcome, RequestError> {
+    resume_with(run, limits, judging, observer, stop, |header, opened, clock| {
+        RealFactory::named(&header.engine, opened.scratch.clone(), clock, concurrency(&header.plan))
+    })
+}
+
+/// [`resume`], on engines of the caller's choice.
+///
+/// # Errors
+/// As [`resume`].
+pub fn resume_with<F: EngineFactory>(
+    run: &Path,
+    limits: Limits,
+    judging: &Judging,
+    observer: &mut dyn Observer,
+    stop: &AtomicBool,
+    engines: impl FnOnce(&Header, &Opened, Clock) -> F,
+) -> Result<Outcome, RequestError> {
+    let run_folder = RunFolder::open(run)?;
+    let so_far = file::read(run_folder.path())?;
+    if let Some((Ending::Complete, _)) = so_far.end {
+        return Err(RequestError::Run(format!(
+            "run {} is finished: there is nothing to go on with; `judge` judges it again",
+            so_far.header.run
+        )));
+    }
+    let bench = stored::bench_of(&so_far, run_folder.path(), judging)?;
+    let header = so_far.header.clone();
+    let opened = match reopen(&header, &so_far, Purpose::Resume) {
+        Ok(opened) => opened,
+        Err(why) => {
+            // A refusal must not alter the measurement: the run's journal and its earlier reports stay.
+            let report = compose::refused_resume(&so_far, &why.to_string());
+            return Ok(Outcome { report, folder: run_folder.path().to_owned() });
+        }
+    };
+    let clock = Clock::starting_at(so_far.last_ns);
+    let factory = engines(&header, &opened, clock);
+    if let Err(why) = same_engine(&header, &factory).and_then(|()| crate::run::check_finished(&so_far, &factory)) {
+        let report = compose::refused_resume(&so_far, &why);
+        return Ok(Outcome { report, folder: run_folder.path().to_owned() });
+    }
+    let deadline = limits.max_time.map(|time| clock.now().saturating_add(time));
+    let after = limits.after;
+    let measurement = measure::Measurement { header, opened, folder: &run_folder, after, deadline, stop, bench };
+    measurement.resumed(so_far, observer, &factory, clock)
+}
+
+/// Figures of two engines are not one run's.
+fn same_engine(header: &Header, factory: &impl EngineFactory) -> Result<(), String> {
+    if factory.name() == header.engine {
+        return Ok(());
+    }
+    let why = factory.note().map(|note| format!(" ({note})")).unwrap_or_default();
+    Err(format!(
+        "the run began with the engine {} and would go on with {}{why}: make {} available again, or start a new run",
+        header.engine,
+        factory.name(),
+        header.engine
+    ))
+}
+
+/// Removes what a run that was cut left on its target; gives the bytes freed.
+///
+/// # Errors
+/// The run cannot be read, or its files are not there.
+pub fn discard(run: &Path) -> Result<(String, Bytes), RequestError> {
+    let run_folder = RunFolder::open(run)?;
+    let so_far = file::read(run_folder.path())?;
+    let run = so_far.header.run.clone();
+    let opened = reopen(&so_far.header, &so_far, Purpose::Discard).map_err(|why| RequestError::Run(why.to_string()))?;
+    let freed = opened.scratch.remove().map_err(|errno| {
+        RequestError::Run(format!("removing the files of run {run} failed: {}", std::io::Error::from(errno)))
+    })?;
+    Ok((run, freed))
+}
+
+/// The whole guard again, and the same drive and scratch folder as before.
+fn reopen(header: &Header, so_far: &Replay, purpose: Purpose) -> Result<Opened, Refused> {
+    let facts = Facts::read(&header.facts.path)?;
+    if let (Some(before), Some(now)) = (&header.facts.drive, &facts.drive) {
+        let known = |a: &Option<String>, b: &Option<String>| a.is_some() && b.is_some() && a != b;
+        if known(&before.serial, &now.serial) || known(&before.wwid, &now.wwid) {
+            return Err(Refused::Other(format!(
+                "{} is on another drive than when the run began: it was {}, now it is {}; mount the right drive there",
+                header.facts.path.display(),
+                folder::drive_line(&header.facts),
+                folder::drive_line(&facts)
+            )));
+        }
+    }
+    let there = so_far.phases.last().map_or(Bytes(0), |phase| {
+        let planned = header.plan.phase(&phase.id);
+        planned.map_or(Bytes(0), |planned| planned.layout.bytes())
+    });
+    let consent = Consent { fill_volume: header.fill_volume.clone() };
+    arm(&facts, &header.plan, &consent, &header.run, purpose, there).map(|(_, opened)| opened)
+}
