@@ -10,6 +10,7 @@ mod quick;
 mod refusals;
 mod signals;
 mod space;
+mod verdict;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         cliff::trials(),
         space::trials(),
         signals::trials(),
+        verdict::trials(),
     ];
     rig::main(subjects.into_iter().flatten().collect())
 }

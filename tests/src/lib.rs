@@ -10,6 +10,7 @@ pub mod profile;
 pub mod rig;
 pub mod run;
 pub mod source;
+pub mod stored;
 pub mod throttle;
 pub mod tool;
 pub mod wait;
