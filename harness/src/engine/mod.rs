@@ -5,9 +5,9 @@
 
 pub mod buffers;
 pub mod content;
-#[cfg(test)]
-mod contract;
 pub mod real;
+#[cfg(test)]
+mod real_tests;
 pub mod stamp;
 pub mod sync;
 pub mod uring;

@@ -2,7 +2,7 @@
 
 use super::Request;
 use crate::engine::real::Concurrency;
-use crate::plan::phase::{Capacity, Plan, PlanError};
+use crate::plan::phase::{Capacity, Plan, PlanError, Work};
 use crate::plan::text::Size;
 use crate::target::guard::{Armed, Consent, Need};
 use crate::target::open::{OpenError, Opened, Purpose, open};
@@ -38,7 +38,10 @@ pub(super) fn plan(request: &Request, facts: &Facts) -> Result<Plan, PlanError> 
     profile.write_budget = budget.map(Size);
     let drive = facts.drive.as_ref().and_then(|drive| drive.size);
     let in_use = drive.map(|size| size.saturating_sub(facts.filesystem.free));
-    Plan::new(&profile, Capacity { usable: facts.usable(&request.consent), drive, in_use })
+    let mut plan = Plan::new(&profile, Capacity { usable: facts.usable(&request.consent), drive, in_use })?;
+    // What is to be kept is what the last suite leaves.
+    plan.phases.pop_if(|last| request.keep && last.work == Work::Remove);
+    Ok(plan)
 }
 
 /// Guard and open: from facts to a locked target with a scratch folder.

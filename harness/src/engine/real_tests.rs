@@ -1,16 +1,12 @@
-//! What every real engine keeps, whatever it is made of: one set of claims, checked for each.
+//! What the real engines keep beyond the contract of every engine (tests/tests/engine.rs): files, threads, queues.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 
-use rustix::io::Errno;
-
 use super::content::{Content, Pattern};
 use super::real::{Concurrency, IO_URING, RealFactory};
 use super::{Batch, Clock, Completion, Engine, EngineError, EngineFactory, Op, OpKind, Setup};
-use crate::sample::Fault;
 use crate::target::space::Scratch;
 use crate::units::Nanos;
 
@@ -99,39 +95,6 @@ fn open<E: Engine>(engine: &mut E) {
 }
 
 #[test]
-fn what_was_written_reads_back_and_every_request_completes_once() {
-    check(8, |engines| {
-        open(&mut engines[0]);
-        for engine in engines {
-            let written = all(engine, writes(1));
-            assert!(written.completions.iter().all(|done| done.result == Ok(BLOCK)));
-            let offsets: BTreeSet<_> = written.completions.iter().map(|done| format!("{:?}", done.op.kind)).collect();
-            assert_eq!((written.completions.len(), offsets.len()), (256, 256));
-            assert_eq!(one(engine, OpKind::Flush { segment: Some(1) }).result, Ok(0));
-            assert_eq!(one(engine, OpKind::Flush { segment: None }).result, Ok(0));
-            let read = all(engine, reads(1));
-            assert_eq!(read.completions.len(), 256);
-            assert!(read.completions.iter().all(|done| (done.result, done.bad_blocks) == (Ok(BLOCK), 0)), "{read:?}");
-        }
-    });
-}
-
-#[test]
-fn times_are_in_order() {
-    check(8, |engines| {
-        let engine = &mut engines[0];
-        open(engine);
-        let before = engine.now();
-        let batch = all(engine, writes(1));
-        let after = engine.now();
-        assert!(batch.completions.is_sorted_by_key(|done| done.completed));
-        for done in batch.completions {
-            assert!(before <= done.submitted && done.submitted <= done.completed && done.completed <= after);
-        }
-    });
-}
-
-#[test]
 fn a_buffer_serves_reads_and_writes_in_turn() {
     check(2, |engines| {
         let engine = &mut engines[0];
@@ -140,83 +103,6 @@ fn a_buffer_serves_reads_and_writes_in_turn() {
             all(engine, writes(generation));
             assert_eq!(all(engine, reads(generation)).bad, []);
         }
-    });
-}
-
-#[test]
-fn a_write_that_was_lost_is_seen_as_stale() {
-    check(8, |engines| {
-        let engine = &mut engines[0];
-        open(engine);
-        all(engine, writes(1));
-        let again = (0..SEGMENT).step_by(BLOCK as usize);
-        all(engine, again.map(|offset| OpKind::Write { offset, len: BLOCK, generation: 2 }));
-        let batch = all(engine, reads(2));
-        assert_eq!(batch.completions.iter().map(|done| done.bad_blocks).sum::<u32>(), 256, "4 KiB blocks");
-        assert!(batch.bad.iter().all(|bad| bad.fault == Fault::Stale && bad.offset >= SEGMENT));
-    });
-}
-
-#[test]
-fn zeros_carry_one_stamp_a_segment_and_leave_no_trace_in_the_buffer() {
-    check_pattern(8, Pattern::Zeros, |engines| {
-        let engine = &mut engines[0];
-        open(engine);
-        for _ in 0..2 {
-            all(engine, writes(1));
-        }
-        assert_eq!(all(engine, reads(1)).bad, []);
-        assert_eq!(all(engine, reads(2)).bad.len(), 2);
-    });
-}
-
-#[test]
-fn reap_waits_until_the_time_given_when_nothing_is_in_flight() {
-    check(8, |engines| {
-        let engine = &mut engines[0];
-        let until = engine.now().saturating_add(Nanos::from_millis(20));
-        let mut batch = Batch::default();
-        engine.reap(until, &mut batch);
-        assert!(engine.now() >= until && batch.completions.is_empty());
-        let before = engine.now();
-        engine.reap(Nanos(0), &mut batch);
-        assert!(engine.now() < before.saturating_add(Nanos::from_millis(20)), "the time was over");
-    });
-}
-
-#[test]
-fn a_segment_that_is_not_open_is_an_error_of_the_request() {
-    check(8, |engines| {
-        let engine = &mut engines[0];
-        for kind in [OpKind::Write { offset: 0, len: BLOCK, generation: 0 }, OpKind::Flush { segment: Some(0) }] {
-            assert_eq!(one(engine, kind).result, Err(Errno::BADF));
-        }
-        assert_eq!(one(engine, OpKind::Open { segment: 0, create: false }).result, Err(Errno::NOENT));
-    });
-}
-
-#[test]
-fn a_discarded_segment_is_closed() {
-    check(8, |engines| {
-        let engine = &mut engines[0];
-        open(engine);
-        all(engine, writes(1));
-        assert_eq!(one(engine, OpKind::Discard { from: 0, to: 1 }).result, Ok(0));
-        assert_eq!(one(engine, OpKind::Read { offset: 0, len: BLOCK, generation: 0 }).result, Err(Errno::BADF));
-    });
-}
-
-#[test]
-fn a_segment_that_is_made_anew_is_not_the_old_file() {
-    check(8, |engines| {
-        let engine = &mut engines[0];
-        open(engine);
-        all(engine, writes(1));
-        one(engine, OpKind::Close { segment: 0 });
-        assert_eq!(one(engine, OpKind::Open { segment: 0, create: true }).result, Ok(0));
-        let faults: BTreeSet<_> =
-            all(engine, reads(1)).bad.iter().map(|bad| (bad.offset / SEGMENT, bad.fault)).collect();
-        assert_eq!(faults, BTreeSet::from([(0, Fault::Zeros)]), "allocated, not written");
     });
 }
 
