@@ -116,10 +116,11 @@ fn small_writes(sh: &Shell, folder: &Path) -> Result<()> {
 fn workers(folder: &Path) -> Result<()> {
     let profile =
         |workers| random_writes(RANGE, SECONDS, &format!("queue_depth = 1\ndata = 'zeros'\nworkers = {workers}"));
-    pairs("two pwrite workers against one, 4 KiB random writes on ext4 on zram", ["IOPS"], || {
+    let title = "two pwrite workers against one, 4 KiB random writes on ext4 on zram";
+    pairs(title, ["IOPS", "µs of CPU an I/O"], || {
         let two = measure(folder, &profile(2), RANDOM, RealFactory::pwrite)?;
         let one = measure(folder, &profile(1), RANDOM, RealFactory::pwrite)?;
-        Ok([(two.iops(), one.iops())])
+        Ok([(two.iops(), one.iops()), (two.cpu_us(), one.cpu_us())])
     })
 }
 
