@@ -160,7 +160,7 @@ impl SyncEngine {
 #[inline]
 fn select(space: &Space, current: &mut Option<(u32, Arc<OwnedFd>)>, segment: u32) -> Result<(), Errno> {
     if current.as_ref().is_none_or(|(now, _)| *now != segment) {
-        *current = Some((segment, space.file(segment).ok_or(Errno::BADF)?));
+        *current = Some((segment, space.own_file(segment).ok_or(Errno::BADF)?));
     }
     Ok(())
 }

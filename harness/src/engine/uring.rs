@@ -1,6 +1,7 @@
 //! The queueing engine: io_uring(7), a ring a worker, as many requests in flight as the queue is deep.
 //!
-//! `submit` only queues. `reap` enters the kernel once, which submits all that is queued and waits for the first
+//! `submit` queues and, once a share of the queue has gathered, hands over: more at a time would let the drive run
+//! short of work, each alone would cost a system call an I/O. `reap` submits what is left and waits for the first
 //! completion or the time given (io_uring_enter(2), `IORING_ENTER_EXT_ARG`). Buffers are made, filled and
 //! registered before the clock starts. Opening, closing, discarding and flushing everything are done at once, as in
 //! the plain engine. Knows nothing of when io_uring is to be used: `real.rs` does.
@@ -29,6 +30,10 @@ use crate::units::Nanos;
 
 /// How long a dropped engine waits for the kernel to be done with its buffers: longer than a drive's own timeout.
 const PATIENCE: Nanos = Nanos::from_secs(60);
+
+/// The share of the queue that gathers before it is submitted. Measured at a depth of 32 on a virtio disk, against
+/// fio, which submits one by one: 2 at a time give its I/Os a second for less processor time; 4 and more cost I/Os.
+const GATHERED: usize = 16;
 
 /// One worker with its ring.
 pub struct UringEngine {
@@ -126,6 +131,11 @@ impl UringEngine {
         self.fresh.push(op.slot);
         self.in_flight += 1;
         self.queue(op.slot);
+        if self.fresh.len() >= self.slots.len().div_ceil(GATHERED) {
+            self.note_submission(self.clock.now());
+            // What the kernel does not take stays queued, and `reap` hears why.
+            let _ = self.ring.submitter().submit();
+        }
         Ok(())
     }
 
@@ -191,12 +201,18 @@ impl UringEngine {
     /// Enters the kernel: all that is queued is submitted now.
     #[inline]
     fn set_off(&mut self, now: Nanos, wait: Nanos) -> Result<(), Errno> {
+        self.note_submission(now);
+        ring::enter(&self.ring, wait)
+    }
+
+    /// Notes when the requests that the kernel has not seen are submitted.
+    #[inline]
+    fn note_submission(&mut self, now: Nanos) {
         for number in self.fresh.drain(..) {
             if let Some(request) = &mut self.slots[number as usize].request {
                 request.submitted = now;
             }
         }
-        ring::enter(&self.ring, wait)
     }
 
     /// Takes all completions out of the ring.

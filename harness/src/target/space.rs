@@ -203,14 +203,28 @@ impl Space {
         open.iter().find(|(number, _)| *number == segment).map(|(_, file)| file.clone())
     }
 
+    /// The open file of a segment under a descriptor of the caller's own: workers that share one make the
+    /// processors take turns at counting its users, twice an I/O. The common one where there is no more to be had.
+    #[must_use]
+    pub fn own_file(&self, segment: u32) -> Option<Arc<OwnedFd>> {
+        let common = self.file(segment)?;
+        let own = rustix::fs::openat(&self.scratch.dir, self.name(segment), self.flags(), Mode::empty());
+        Some(own.map_or(common, Arc::new))
+    }
+
+    fn flags(&self) -> OFlags {
+        let mut flags = OFlags::RDWR | OFlags::DIRECT | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        flags.set(OFlags::DSYNC, self.dsync);
+        flags
+    }
+
     /// Opens a segment for direct I/O; with `create` its file is made anew and allocated in full.
     ///
     /// # Errors
     /// The kernel's error; `NOSPC` when the filesystem cannot hold it.
     pub fn open(&self, segment: u32, create: bool) -> Result<(), Errno> {
         let name = self.name(segment);
-        let mut flags = OFlags::RDWR | OFlags::DIRECT | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        flags.set(OFlags::DSYNC, self.dsync);
+        let mut flags = self.flags();
         if create {
             flags |= OFlags::CREATE | OFlags::EXCL;
             match rustix::fs::unlinkat(&self.scratch.dir, &name, AtFlags::empty()) {
