@@ -130,6 +130,9 @@ pub struct Header {
     /// The user's own command before the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before_run: Option<CommandRecord>,
+    /// Runs of the same request that went before this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<String>,
     /// The filesystem that the user allowed to be filled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill_volume: Option<PathBuf>,

@@ -58,6 +58,7 @@ pub(super) fn header(
         environment,
         fill_volume: request.consent.fill_volume.clone(),
         before_run: None,
+        earlier: request.earlier.clone(),
     }
 }
 

@@ -30,6 +30,8 @@ pub struct Request {
     pub purge_after: bool,
     /// How the run is judged.
     pub judging: Judging,
+    /// Runs of the same request that went before: the reports name them.
+    pub earlier: Vec<String>,
 }
 
 impl Request {
@@ -47,6 +49,7 @@ impl Request {
             before_run: None,
             purge_after: false,
             judging: Judging::default(),
+            earlier: Vec::new(),
         }
     }
 

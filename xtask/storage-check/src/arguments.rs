@@ -96,6 +96,10 @@ pub(crate) struct RunArguments {
     /// Leave the test files in place at the end
     #[arg(long)]
     pub(crate) keep: bool,
+    /// Measure this many times, each a run of its own; the exit code is the gravest
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000),
+          conflicts_with_all = ["resume", "discard"])]
+    pub(crate) repeat: u32,
     /// End the run after this time at the latest, such as 30min, finished or not
     #[arg(long, value_name = "TIME", value_parser = parse_nanos)]
     pub(crate) max_time: Option<Nanos>,

@@ -27,16 +27,33 @@ pub(crate) fn run(arguments: &RunArguments, console: &mut Console) -> Exit {
             return Exit::RunFailed;
         }
     };
-    match measure(arguments, console, &stop) {
-        Ok(outcome) => finish(&outcome, console),
-        Err(why) => {
-            console.error(&why.to_string());
-            exit_of(&why)
+    let (mut exits, mut earlier) = (Vec::new(), Vec::new());
+    for _ in 0..arguments.repeat {
+        let exit = match measure(arguments, earlier.clone(), console, &stop) {
+            Ok(outcome) => {
+                earlier.push(outcome.report.run.clone());
+                finish(&outcome, console)
+            }
+            Err(why) => {
+                console.error(&why.to_string());
+                exit_of(&why)
+            }
+        };
+        exits.push(exit);
+        // What cannot be measured now is not tried again.
+        if matches!(exit, Exit::Usage | Exit::Refused | Exit::RunFailed) {
+            break;
         }
     }
+    Exit::gravest(exits)
 }
 
-fn measure(arguments: &RunArguments, console: &mut Console, stop: &Arc<AtomicBool>) -> Result<Outcome, RequestError> {
+fn measure(
+    arguments: &RunArguments,
+    earlier: Vec<String>,
+    console: &mut Console,
+    stop: &Arc<AtomicBool>,
+) -> Result<Outcome, RequestError> {
     let after = After { keep: arguments.keep, purge: arguments.after == AfterRun::Purge };
     let mut progress = Progress::new(console, arguments.verbose);
     if let Some(run) = &arguments.resume {
@@ -50,6 +67,7 @@ fn measure(arguments: &RunArguments, console: &mut Console, stop: &Arc<AtomicBoo
         max_time: arguments.max_time,
         before_run: arguments.before_run.clone(),
         judging: judging(&arguments.judged, None)?,
+        earlier,
         ..request(&arguments.what)?
     };
     session::run(&request, &mut progress, stop)

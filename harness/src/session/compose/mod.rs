@@ -190,6 +190,7 @@ fn empty(run: &str, started: &str) -> Report {
 
 fn bare(header: &Header) -> Report {
     let mut report = empty(&header.run, &header.started);
+    report.runs = header.earlier.iter().chain([&header.run]).cloned().collect();
     report.host = header.host.clone();
     report.target = Target {
         path: header.facts.path.display().to_string(),
