@@ -1,15 +1,19 @@
 //! `kill -9` at any moment of a run with random writes: what was finished stays, and a level that was cut is
 //! done again from its purge.
 
-use std::fs;
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use harness::journal::file;
-use harness::journal::record::{Outcome, PurgeGrade, Record};
+use harness::journal::record::{Header, Outcome, Preamble, PurgeGrade, Record, line};
 use harness::journal::replay::Replay;
+use harness::plan::phase::{Phase, Work};
+use harness::units::Bytes;
 use libtest_mimic::Trial;
 use storage_check_tests::dice::{self, Dice};
 use storage_check_tests::loop_fs::LoopFs;
@@ -23,10 +27,10 @@ use super::{plain, run_arguments};
 
 const MIB: u64 = 1 << 20;
 const RATE: u64 = 64 * MIB;
-const FILL: &str = "size = \"16MiB\"\nsegments = 4\nblock = \"256KiB\"\ninterval = \"20ms\"";
+const FILL: &str = "size = \"32MiB\"\nsegments = 8\nblock = \"256KiB\"\ninterval = \"20ms\"";
 const RANDOM: &str = "scratch = \"64MiB\"\nduration = \"2s\"\nleast_bytes = \"0B\"\ninterval = \"50ms\"";
 /// How long both take under the throttle.
-const RUN: Duration = Duration::from_millis(3400);
+const RUN: Duration = Duration::from_millis(3600);
 const KILLS: u32 = 20;
 const LEVEL: &str = "random_write.scratch.";
 
@@ -87,33 +91,43 @@ fn killed_often() -> Result<()> {
     let mut dice = Dice::new();
     note(&format!("{}={}", dice::SEED, dice.seed()));
     let (mut kills, mut lives, mut again) = (0, 0, 0);
+    let mut met = BTreeMap::new();
     while kills < KILLS {
         lives += 1;
         let which = format!("{}={}, run {lives} after {kills} kills", dice::SEED, dice.seed());
-        let run = one_life(&bench, &mut dice, &format!("out-{lives}"), KILLS, &mut kills).context(which.clone())?;
+        let run = one_life(&bench, &mut dice, &format!("out-{lives}"), &mut kills, &mut met).context(which.clone())?;
         again += is_whole(&bench, &run, &uncut).context(which)?;
     }
-    note(&format!("{kills} kills in {lives} runs; the level was done again {again} times"));
+    note(&format!("{kills} kills in {lives} runs, in or after {met:?}; the level was done again {again} times"));
     ensure!(again > 0, "no kill met the level");
     Ok(())
 }
 
 /// A run that is killed once or more often, and then goes on to its end.
-fn one_life(bench: &Bench, dice: &mut Dice, out: &str, most: u32, kills: &mut u32) -> Result<PathBuf> {
-    let running = bench.start(out, &[])?;
+fn one_life(
+    bench: &Bench,
+    dice: &mut Dice,
+    out: &str,
+    kills: &mut u32,
+    met: &mut BTreeMap<String, u32>,
+) -> Result<PathBuf> {
+    let mut running = bench.start(out, &[])?;
     run::wait_for(&bench.out(out), Duration::from_secs(20), |record| run::starts(record, "fill.write"))?;
-    thread::sleep(dice.span(RUN));
-    running.kill()?;
-    *kills += 1;
     let run = run::only(&bench.out(out))?;
-    while *kills < most && dice.below(4) > 0 && run::journal(&run)?.end.is_none() {
-        let running = bench.resume(&run)?;
+    loop {
         thread::sleep(dice.span(RUN));
         if running.kill()?.status.code().is_some() {
-            // Little was left to do: it was over before the moment came.
+            // It was over before the moment came.
             break;
         }
         *kills += 1;
+        let journal = run::journal(&run)?;
+        let phase = journal.phases.last().map(|phase| phase.id.clone());
+        *met.entry(phase.unwrap_or_default()).or_default() += 1;
+        if *kills == KILLS || dice.below(3) == 0 || journal.end.is_some() {
+            break;
+        }
+        running = bench.resume(&run)?;
     }
     // What was killed after its journal's end only lacks reports.
     if run::journal(&run)?.end.is_none() {
@@ -136,7 +150,8 @@ fn is_whole(bench: &Bench, run: &Path, uncut: &serde_json::Value) -> Result<u32>
     let done: Vec<&str> = done.collect();
     ensure!(done == planned, "planned {planned:?}, done {done:?}");
     let write = journal.phase(&format!("{LEVEL}write")).context("no level")?;
-    ensure!(write.rounds.iter().map(|round| round.bytes).sum::<harness::units::Bytes>() == write.moved(), "rounds");
+    let rounds: Bytes = write.rounds.iter().map(|round| round.bytes).sum();
+    ensure!(rounds == write.moved(), "rounds of {rounds:?}, {:?} moved", write.moved());
     ensure!(folder::names(&bench.disk.path()) == ["lost+found"], "scratch is left");
     if let Ok(report) = run::report(run) {
         let ids = |report: &serde_json::Value| -> Vec<String> {
@@ -207,8 +222,19 @@ fn killed_at_rest() -> Result<()> {
 
 fn cut_in_remove() -> Result<()> {
     let bench = Bench::new(RANDOM)?;
+    // With the files kept there is something to go on with; that they were to be removed is added.
     let run = bench.whole("out", &["--keep"])?;
-    cut_after(&run, |record| run::starts(record, &format!("{LEVEL}remove")))?;
+    let (write, remove) = (format!("{LEVEL}write"), format!("{LEVEL}remove"));
+    cut_after(
+        &run,
+        |record| run::ends(record, &write),
+        |header| {
+            let done = header.plan.phase(&write).cloned();
+            header.plan.phases.extend(done.map(|phase| Phase { id: remove.clone(), work: Work::Remove, ..phase }));
+        },
+    )?;
+    let begun = Record::PhaseStart { phase: remove, at_ns: run::journal(&run)?.last_ns };
+    OpenOptions::new().append(true).open(run.join(file::NAME))?.write_all((line(&begun) + "\n").as_bytes())?;
     bench.resume(&run)?.end()?.with_code(0)?;
     let again = goes_on_rightly(&run, &run::journal(&run)?)?;
     ensure!(again == 0, "a level that was measured is measured again");
@@ -219,21 +245,23 @@ fn cut_in_remove() -> Result<()> {
 fn cut_before_the_end() -> Result<()> {
     let bench = Bench::new(RANDOM)?;
     let run = bench.whole("out", &[])?;
-    cut_after(&run, |record| run::ends(record, &format!("{LEVEL}remove")))?;
+    cut_after(&run, |record| run::ends(record, &format!("{LEVEL}remove")), |_| ())?;
     bench.resume(&run)?.end()?.with_code(0)?;
     run::has_reports(&run)?;
     ensure!(folder::names(&bench.disk.path()) == ["lost+found"], "scratch is left");
     Ok(())
 }
 
-/// Cuts a journal as a kill after this record would have, and takes the reports away.
-fn cut_after(run: &Path, last: impl Fn(&Record) -> bool) -> Result<()> {
-    let at = records(run)?.iter().position(last).context("no such record")?;
-    let path = run.join(file::NAME);
-    let text = fs::read_to_string(&path)?;
-    // The preamble is no record.
-    let lines: Vec<&str> = text.split_inclusive('\n').take(at + 2).collect();
-    fs::write(&path, lines.concat())?;
+/// Cuts a journal as a kill after this record would have, with a plan that may be another, and takes the reports away.
+fn cut_after(run: &Path, last: impl Fn(&Record) -> bool, plan: impl FnOnce(&mut Header)) -> Result<()> {
+    let mut records = records(run)?;
+    let at = records.iter().position(last).context("no such record")?;
+    records.truncate(at + 1);
+    if let Some(Record::Header(header)) = records.first_mut() {
+        plan(header);
+    }
+    let lines: Vec<String> = records.iter().map(line).collect();
+    fs::write(run.join(file::NAME), format!("{}\n{}\n", line(&Preamble::ours()), lines.join("\n")))?;
     for report in run::FILES.iter().filter(|&&name| name != file::NAME) {
         fs::remove_file(run.join(report))?;
     }
