@@ -2,12 +2,15 @@
 //!
 //! One file a subject. The tests write only into folders and devices that they made.
 
+mod around;
 mod cliff;
 mod corruption;
 mod kill;
+mod levels;
 mod output;
 mod quick;
 mod refusals;
+mod rw_kill;
 mod signals;
 mod space;
 mod verdict;
@@ -29,6 +32,9 @@ fn main() -> ExitCode {
         space::trials(),
         signals::trials(),
         verdict::trials(),
+        around::trials(),
+        levels::trials(),
+        rw_kill::trials(),
     ];
     rig::main(subjects.into_iter().flatten().collect())
 }

@@ -11,6 +11,18 @@ pub fn fill(suite: &str) -> String {
     format!("name = \"rig\"\nversion = 1\n\n[fill]\n{suite}\n")
 }
 
+/// Random writes as TOML: `suite` are the keys of its `[random_write]` table.
+#[must_use]
+pub fn random_write(suite: &str) -> String {
+    format!("name = \"rig\"\nversion = 1\n\n[random_write]\n{suite}\n")
+}
+
+/// A fill and random writes after it.
+#[must_use]
+pub fn both(suite: &str, random: &str) -> String {
+    format!("{}\n[random_write]\n{random}\n", fill(suite))
+}
+
 /// Writes a profile into a folder.
 ///
 /// # Errors

@@ -1,8 +1,9 @@
-//! JUnit reports are valid against the schema that Jenkins reads them with, whatever a run had to say.
+//! JUnit reports are valid against the schema that Jenkins reads them with, and a reader that is not ours finds in
+//! them what was written, whatever a run had to say.
 //!
-//! `xmllint` judges; where it or the schema is missing, each test says so and counts as ignored. The schema
-//! is not part of the project: `STORAGE_CHECK_SHARED` names the folder that holds `schemas/junit-10.xsd`,
-//! by default `shared` beside the workspace.
+//! `xmllint` judges and `junitparser` (PyPI) reads; where one or the schema is missing, each of its tests says so
+//! and counts as ignored. The schema is not part of the project: `STORAGE_CHECK_SHARED` names the folder that holds
+//! `schemas/junit-10.xsd`, by default `shared` beside the workspace.
 
 use std::path::{Path, PathBuf};
 
@@ -11,38 +12,54 @@ use harness::report::{CliffLine, Failure, FailureKind, FillReport, ProfileLine, 
 use harness::verdict::Verdict;
 use harness::verdict::judge::{Judged, Role};
 use libtest_mimic::{Arguments, Failed, Trial};
+use serde_json::{Value as Json, json};
 use xshell::{Shell, cmd};
 
 fn main() {
     let arguments = Arguments::from_args();
     let schema = schema();
-    let missing = missing(&schema);
-    let hostile = hostile();
-    let reports = [
-        ("a_pass", report("quick", Verdict::Held, None)),
-        ("a_regression", report("quick", Verdict::Regressed, None)),
-        ("an_inconclusive_run", report("quick", Verdict::Inconclusive, None)),
-        ("a_run_without_a_baseline", report("quick", Verdict::NoBaseline, None)),
-        ("a_failed_run", report("quick", Verdict::Error, Some(FailureKind::Failed))),
-        ("an_interrupted_run", report("quick", Verdict::Error, Some(FailureKind::Interrupted))),
-        ("a_refusal", Report { metrics: Vec::new(), ..report("quick", Verdict::Error, Some(FailureKind::Refused)) }),
-        ("nothing_measured", Report { metrics: Vec::new(), ..report("quick", Verdict::NoBaseline, None) }),
-        ("hostile_text", report(&hostile, Verdict::Regressed, Some(FailureKind::Failed))),
-        ("hostile_text_that_passes", report(&hostile, Verdict::Held, None)),
-    ];
-    let valid = reports.into_iter().map(|(name, report)| {
-        let schema = schema.clone();
-        Trial::test(format!("{name}_is_valid_junit"), move || validate(&junit::render(&report)?, &schema))
-    });
     let canary = Trial::test("what_is_wrong_is_told_apart", {
         let schema = schema.clone();
         move || rejects_what_is_wrong(&schema)
     });
-    let trials = valid.chain([canary]).map(|trial| match &missing {
-        Some(why) => trial.with_ignored_flag(true).with_kind(why.as_str()),
-        None => trial,
+    let valid = reports().into_iter().map(|(name, report, _)| {
+        let schema = schema.clone();
+        Trial::test(format!("{name}_is_valid_junit"), move || validate(&junit::render(&report)?, &schema))
     });
-    libtest_mimic::run(&arguments, trials.collect()).exit();
+    let read = reports().into_iter().map(|(name, report, expect)| {
+        Trial::test(format!("{name}_is_read_as_it_was_meant"), move || reads(&junit::render(&report)?, expect))
+    });
+    let valid = ignored(valid.chain([canary]).collect(), missing(&schema));
+    let read = ignored(read.collect(), no_reader());
+    libtest_mimic::run(&arguments, valid.into_iter().chain(read).collect()).exit();
+}
+
+/// How many cases of a report pass, fail, are in error and are skipped.
+type Ends = [u64; 4];
+
+/// Reports of each kind, by name, and how their cases end.
+fn reports() -> Vec<(&'static str, Report, Ends)> {
+    let hostile = hostile();
+    let bare = |report: Report| Report { metrics: Vec::new(), ..report };
+    let plain = |verdict, failure| report("quick", verdict, failure);
+    vec![
+        ("a_pass", plain(Verdict::Held, None), [3, 0, 0, 1]),
+        ("a_regression", plain(Verdict::Regressed, None), [0, 3, 0, 1]),
+        ("an_inconclusive_run", plain(Verdict::Inconclusive, None), [0, 0, 0, 4]),
+        ("a_run_without_a_baseline", plain(Verdict::NoBaseline, None), [0, 0, 0, 4]),
+        ("a_failed_run", plain(Verdict::Error, Some(FailureKind::Failed)), [0, 0, 4, 1]),
+        ("an_interrupted_run", plain(Verdict::Error, Some(FailureKind::Interrupted)), [0, 0, 4, 1]),
+        ("a_refusal", bare(plain(Verdict::Error, Some(FailureKind::Refused))), [0, 0, 1, 0]),
+        ("nothing_measured", bare(plain(Verdict::NoBaseline, None)), [0, 0, 1, 0]),
+        ("hostile_text", report(&hostile, Verdict::Regressed, Some(FailureKind::Failed)), [0, 3, 1, 1]),
+        ("hostile_text_that_passes", report(&hostile, Verdict::Held, None), [3, 0, 0, 1]),
+    ]
+}
+
+/// The tests as they are, or ignored for want of what is missing.
+fn ignored(trials: Vec<Trial>, missing: Option<String>) -> Vec<Trial> {
+    let Some(why) = missing else { return trials };
+    trials.into_iter().map(|trial| trial.with_ignored_flag(true).with_kind(why.as_str())).collect()
 }
 
 /// Where the schema should be.
@@ -59,6 +76,49 @@ fn missing(schema: &Path) -> Option<String> {
     }
     let found = Shell::new().and_then(|shell| cmd!(shell, "xmllint --version").quiet().ignore_stderr().run());
     found.err().map(|_| "no xmllint here".to_owned())
+}
+
+/// Why `junitparser` cannot read here, if so.
+fn no_reader() -> Option<String> {
+    let probe = "import junitparser";
+    let found = Shell::new().and_then(|shell| cmd!(shell, "python3 -c {probe}").quiet().ignore_stderr().run());
+    found.err().map(|_| "no junitparser for the python3 on PATH".to_owned())
+}
+
+/// Prints what `junitparser` finds: the suite's own counts, and each case with its name, end and message.
+const READER: &str = "
+import json, sys
+from junitparser import JUnitXml
+
+def case(case):
+    ends = [(type(end).__name__.lower(), end.message) for end in case.result] or [('passed', None)]
+    return {'name': case.name, 'class': case.classname, 'ends': ends}
+
+suite, = JUnitXml.fromstring(sys.stdin.buffer.read())
+counts = [suite.tests, suite.failures, suite.errors]
+print(json.dumps({'counts': counts, 'cases': [case(one) for one in suite]}))
+";
+
+/// Whether `junitparser` finds the cases that were written, each with one end, and says why they did not pass.
+fn reads(xml: &str, expect: Ends) -> Result<(), Failed> {
+    let shell = Shell::new()?;
+    let found: Json = serde_json::from_str(&cmd!(shell, "python3 -c {READER}").stdin(xml).quiet().read()?)?;
+    let cases = found["cases"].as_array().ok_or("no cases")?;
+    let ends: Vec<&str> = cases.iter().filter_map(|case| case["ends"][0][0].as_str()).collect();
+    let count = |end: &str| ends.iter().filter(|&&found| found == end).count() as u64;
+    let counted = ["passed", "failure", "error", "skipped"].map(count);
+    if counted != expect {
+        return Err(format!("passed, failed, in error, skipped: {counted:?} and not {expect:?} in {found}").into());
+    }
+    if found["counts"] != json!([cases.len(), expect[1], expect[2]]) {
+        return Err(format!("the suite counts {} of {expect:?}", found["counts"]).into());
+    }
+    let silent = cases.iter().find(|case| {
+        let (end, message) = (&case["ends"][0][0], case["ends"][0][1].as_str().unwrap_or_default());
+        let named = case["name"].as_str().is_some_and(|name| name == "run" || message.contains(name));
+        end != "passed" && !named || case["ends"].as_array().is_none_or(|ends| ends.len() != 1)
+    });
+    silent.map_or(Ok(()), |case| Err(format!("its message does not say what it is about: {case}").into()))
 }
 
 /// Whether the document is valid; if not, what `xmllint` says.

@@ -4,6 +4,7 @@
 //! slope of steady rate over the drive's bytes in use by nobody, with its standard error (ordinary least
 //! squares, n − 2 degrees of freedom). Fails where the relation is no line, which its error shows.
 
+use super::metric::{Metric, Value};
 use super::random::LevelFindings;
 
 /// Levels that were steady, at the least.
@@ -26,6 +27,19 @@ pub fn fsef(levels: &[LevelFindings]) -> Option<Fsef> {
     let points: Vec<(f64, f64)> =
         levels.iter().filter_map(|level| Some((level.drive_free?.gb(), level.steady.rate()?.mb_s()))).collect();
     slope(&points)
+}
+
+/// The slope as a metric. Three levels and more that give none have it with the reason, so that a run whose levels
+/// did not settle is told from one that lost a metric; with fewer levels there is none.
+#[must_use]
+pub fn metric(levels: &[LevelFindings]) -> Option<Metric> {
+    if levels.len() < LEAST_LEVELS {
+        return None;
+    }
+    let unsteady = levels.iter().find(|level| level.steady.rate().is_none());
+    let why = unsteady.map_or("not-applicable", |level| level.steady.word());
+    let value = fsef(levels).map_or(Value::Absent(why), |fsef| Value::Number(fsef.mb_s_per_gb));
+    Some(Metric::new("random_write.fsef_mb_s_per_gb", value))
 }
 
 fn slope(points: &[(f64, f64)]) -> Option<Fsef> {

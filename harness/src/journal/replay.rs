@@ -232,13 +232,17 @@ impl Replay {
         Ok(())
     }
 
-    /// A cut attempt is abandoned; a cut level of random writes starts again from its purge.
+    /// A cut attempt is abandoned; a level of random writes starts again from its purge unless its writes are done:
+    /// what a drive did between two steps of a level is unknown after a cut.
     fn cut(&mut self) {
         let Some(phase) = self.phases.last_mut() else { return };
         phase.abandon();
         let level = phase.id.strip_prefix("random_write.").and_then(|rest| rest.split_once('.'));
-        let Some((level, _)) = level.filter(|_| phase.end_ns.is_none()) else { return };
+        let Some((level, _)) = level else { return };
         let prefix = format!("random_write.{level}.");
+        if self.phase(&format!("{prefix}write")).is_some_and(|write| write.end_ns.is_some()) {
+            return;
+        }
         let first = self.phases.iter().position(|phase| phase.id.starts_with(&prefix)).unwrap_or(self.phases.len());
         for again in self.phases.split_off(first) {
             self.again = self.again.saturating_add(again.moved()).saturating_add(again.cut());

@@ -5,14 +5,14 @@ use std::sync::atomic::AtomicBool;
 
 use super::arm::{Refused, arm, concurrency};
 use super::folder::{self, RunFolder};
-use super::judging::Judging;
-use super::{Limits, Observer, Outcome, RequestError, compose, measure, stored};
+use super::judging::{Bench, Judging};
+use super::{Event, Limits, Observer, Outcome, RequestError, compose, measure, stored, wall};
 use crate::engine::real::RealFactory;
 use crate::engine::{Clock, EngineFactory};
-use crate::journal::file;
-use crate::journal::record::{Header, Outcome as Ending};
+use crate::journal::file::{self, Writer};
+use crate::journal::record::{Header, Outcome as Ending, Record};
 use crate::journal::replay::Replay;
-use crate::target::open::{Opened, Purpose};
+use crate::target::open::{OpenError, Opened, Purpose};
 use crate::target::{Consent, Facts};
 use crate::units::Bytes;
 
@@ -56,6 +56,9 @@ pub fn resume_with<F: EngineFactory>(
     let header = so_far.header.clone();
     let opened = match reopen(&header, &so_far, Purpose::Resume) {
         Ok(opened) => opened,
+        Err(Refused::Open(OpenError::NoScratch { .. })) if is_done(&so_far) => {
+            return finish(&run_folder, &so_far, limits, &bench, observer);
+        }
         Err(why) => {
             // A refusal must not alter the measurement: the run's journal and its earlier reports stay.
             let report = compose::refused_resume(&so_far, &why.to_string());
@@ -72,6 +75,34 @@ pub fn resume_with<F: EngineFactory>(
     let after = limits.after;
     let measurement = measure::Measurement { header, opened, folder: &run_folder, after, deadline, stop, bench };
     measurement.resumed(so_far, observer, &factory, clock)
+}
+
+/// Whether every phase of the plan has its end.
+fn is_done(so_far: &Replay) -> bool {
+    let done = |id: &str| so_far.phase(id).is_some_and(|phase| phase.end_ns.is_some());
+    so_far.header.plan.phases.iter().all(|phase| done(&phase.id))
+}
+
+/// Ends a run that was cut between its clean-up and its journal's end: only its reports are left to be made.
+fn finish(
+    run_folder: &RunFolder,
+    so_far: &Replay,
+    limits: Limits,
+    bench: &Bench,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, RequestError> {
+    if limits.after.purge {
+        let note = "--after purge was not done: the run's files are gone already; run fstrim on the filesystem";
+        observer.event(Event::Note(note.to_owned()));
+    }
+    let at_ns = so_far.last_ns;
+    let (mut journal, _) = Writer::resume(&run_folder.path().join(file::NAME))?;
+    journal.append(&Record::Resume { at_ns, wall: wall::rfc3339() })?;
+    journal.append(&Record::End { at_ns, outcome: Ending::Complete, reason: None })?;
+    journal.finish()?;
+    let report = compose::judged(&file::read(run_folder.path())?, Some(bench)).0;
+    run_folder.write_reports(&report)?;
+    Ok(Outcome { report, folder: run_folder.path().to_owned() })
 }
 
 /// Figures of two engines are not one run's.
