@@ -124,7 +124,7 @@ fn one_life(
         let journal = run::journal(&run)?;
         let phase = journal.phases.last().map(|phase| phase.id.clone());
         *met.entry(phase.unwrap_or_default()).or_default() += 1;
-        if *kills == KILLS || dice.below(3) == 0 || journal.end.is_some() {
+        if *kills == KILLS || dice.below(4) == 0 || journal.end.is_some() {
             break;
         }
         running = bench.resume(&run)?;
