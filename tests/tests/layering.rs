@@ -54,6 +54,7 @@ const PURE: &[&str] = &[
     "verdict/",
     "report/",
     "engine/content.rs",
+    "engine/sim/",
     "engine/stamp.rs",
     "journal/mod.rs",
     "journal/record.rs",

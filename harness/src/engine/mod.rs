@@ -8,6 +8,7 @@ pub mod content;
 pub mod real;
 #[cfg(test)]
 mod real_tests;
+pub mod sim;
 pub mod stamp;
 pub mod sync;
 pub mod uring;

@@ -1,0 +1,45 @@
+//! Simulated drives: models whose truth is known, on a virtual clock.
+//!
+//! A [`Model`] says when a request completes; it holds no data. What blocks hold is kept beside it as one stamp a
+//! written extent, so that terabytes fit in memory. The same run loop, journal, analysis and verdict work on it as on
+//! a real drive. Pure and seeded: the same requests at the same times complete at the same times.
+
+use crate::units::Nanos;
+
+/// What reaches the drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Writes bytes.
+    Write {
+        /// First byte on the drive.
+        offset: u64,
+        /// Bytes.
+        len: u32,
+    },
+    /// Reads bytes.
+    Read {
+        /// First byte on the drive.
+        offset: u64,
+        /// Bytes.
+        len: u32,
+    },
+    /// Makes durable what was written.
+    Flush,
+    /// Says that a range is unused.
+    Discard {
+        /// First byte on the drive.
+        offset: u64,
+        /// Bytes.
+        len: u64,
+    },
+}
+
+/// A drive's timing: where its flash, its cache and its credits stand, and what a request costs there.
+///
+/// What happens while it idles (a cache that drains, credits that come back) follows from the time between requests.
+pub trait Model: Send {
+    /// Takes a request at `now`, which never goes back; gives when it completes, at or after `now`.
+    ///
+    /// Requests in flight share the drive: one that comes while others are in flight completes the later for it.
+    fn serve(&mut self, now: Nanos, request: Request) -> Nanos;
+}
