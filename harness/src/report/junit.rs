@@ -240,7 +240,7 @@ mod tests {
         let mut judged =
             samples::judged("fill.fast_mb_s", Value::Number(450.0), Role::Gate, Verdict::Regressed, "worse");
         let (level, change) = (Level::Number(512.0), Some(-0.121));
-        judged.against = Some(Against { level, runs: 3, change, tolerance: Some(0.05), noise_floor: Some(0.02) });
+        judged.against = Some(Against { level, runs: 3, change, tolerance: Some(0.05), weighed: None });
         report.metrics = vec![judged];
         let message = "message=\"fill.fast_mb_s regressed: measured 450 MB/s, baseline 512 MB/s, change -12.1 %, \
                        tolerance 5 %; worse\"";

@@ -257,7 +257,7 @@ mod tests {
     fn what_was_compared_has_baseline_change_and_tolerance() {
         let check = |id: &str, level: Level, change: Option<f64>, tolerance: Option<f64>, expect: [&str; 3]| {
             let mut judged = samples::judged(id, Value::Number(450.0), Role::Gate, Verdict::Regressed, "worse");
-            judged.against = Some(Against { level, runs: 3, change, tolerance, noise_floor: None });
+            judged.against = Some(Against { level, runs: 3, change, tolerance, weighed: None });
             let row = row(&judged);
             assert_eq!([row.baseline.as_str(), row.change.as_str(), row.tolerance.as_str()], expect, "{id}");
         };

@@ -4,7 +4,7 @@
 //! people. It is made to be reviewed: the order is fixed, figures have six significant digits, nothing in it
 //! changes unless the accepted state does.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -139,7 +139,7 @@ pub struct Golden {
 /// What a baseline says of a metric, in one figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Level {
-    /// The median of the figures.
+    /// The centre of the figures: of rates, capacities and latencies the geometric mean; of counts the greatest.
     Number(f64),
     /// No cliff up to this.
     MoreThan(f64),
@@ -184,6 +184,12 @@ impl Baseline {
         Ok(baseline)
     }
 
+    /// Units of the model that its runs are of.
+    #[must_use]
+    pub fn units(&self) -> usize {
+        self.provenance.unit.iter().collect::<BTreeSet<_>>().len()
+    }
+
     /// The baseline as TOML that parses back to the same baseline.
     ///
     /// # Panics
@@ -199,7 +205,7 @@ impl Accepted {
     /// The baseline's figure; none where no run has one.
     #[must_use]
     pub fn level(&self) -> Option<Level> {
-        level(&self.values, self.more_than)
+        level(self.kind, &self.values, self.more_than)
     }
 
     /// Runs that say something of the metric.
@@ -219,9 +225,9 @@ impl Accepted {
 impl Golden {
     /// The first accepted figure of a metric and the runs that it rests on; none where no run had one.
     #[must_use]
-    pub fn of(&self, id: &str) -> Option<(Level, usize)> {
+    pub fn of(&self, id: &str, kind: Kind) -> Option<(Level, usize)> {
         let values = self.values.get(id).map(Vec::as_slice).unwrap_or_default();
-        let level = level(values, self.more_than.get(id).copied())?;
+        let level = level(kind, values, self.more_than.get(id).copied())?;
         Some((level, values.len().max(1)))
     }
 }
@@ -249,21 +255,30 @@ pub(super) fn figures(values: &[f64]) -> impl Iterator<Item = f64> {
     values.iter().copied().filter(|value| !value.is_nan())
 }
 
-/// The median, where runs without a cliff stand above all that have one: half the runs are a majority for neither,
+/// The centre, where runs without a cliff stand above all that have one: half the runs are a majority for neither,
 /// and count as having none.
-fn level(values: &[f64], more_than: Option<f64>) -> Option<Level> {
-    let mut known: Vec<f64> = figures(values).collect();
-    known.sort_by(f64::total_cmp);
+fn level(kind: Kind, values: &[f64], more_than: Option<f64>) -> Option<Level> {
+    let known: Vec<f64> = figures(values).collect();
     let without = values.len() - known.len();
     match more_than {
         Some(more_than) if known.len() <= without => Some(Level::MoreThan(more_than)),
         _ if known.is_empty() => None,
-        _ => {
-            let middle = known.len() / 2;
-            let median =
-                if known.len() % 2 == 1 { known[middle] } else { known[middle - 1] / 2.0 + known[middle] / 2.0 };
-            Some(Level::Number(median))
+        _ => Some(Level::Number(centre(kind, &known))),
+    }
+}
+
+/// One figure for several runs: the geometric mean of what is compared by ratios, the greatest count, else the mean.
+pub(super) fn centre(kind: Kind, values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let mean = values.iter().map(|value| value / n).sum();
+    match kind {
+        Kind::Count => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        Kind::Throughput | Kind::Capacity | Kind::TailLatency if values.iter().all(|value| *value > 0.0) => {
+            // Equal figures have themselves as their mean, to the last digit.
+            let first = values[0];
+            first * libm::exp(values.iter().map(|value| libm::log(value / first)).sum::<f64>() / n)
         }
+        _ => mean,
     }
 }
 
@@ -327,18 +342,23 @@ when = "2026-01-03T00:00:00Z"
     }
 
     #[test]
-    fn the_figure_is_the_median_and_no_cliff_is_above_every_cliff() {
-        let check = |values: &[f64], more_than, expect| assert_eq!(level(values, more_than), expect, "{values:?}");
+    fn the_figure_is_the_centre_and_no_cliff_is_above_every_cliff() {
+        let check = |values: &[f64], more_than, expect| {
+            assert_eq!(level(Kind::Stalls, values, more_than), expect, "{values:?}");
+        };
         let nan = f64::NAN;
         check(&[3.0], None, Some(Level::Number(3.0)));
         check(&[3.0, 1.0], None, Some(Level::Number(2.0)));
-        check(&[9.0, 1.0, 3.0], None, Some(Level::Number(3.0)));
         check(&[9.0, nan, 3.0], None, Some(Level::Number(6.0)));
         check(&[], None, None);
         check(&[nan], None, None);
         check(&[], Some(100.0), Some(Level::MoreThan(100.0)));
         check(&[50.0, nan, nan], Some(100.0), Some(Level::MoreThan(100.0)));
         check(&[50.0, 52.0, nan], Some(100.0), Some(Level::Number(51.0)));
+        assert_eq!(centre(Kind::Throughput, &[100.0, 400.0]), 200.0);
+        assert_eq!(centre(Kind::Capacity, &[7.1, 7.1, 7.1]), 7.1);
+        assert_eq!(centre(Kind::Capacity, &[0.0, 4.0]), 2.0);
+        assert_eq!(centre(Kind::Count, &[0.0, 3.0, 1.0]), 3.0);
     }
 
     #[test]

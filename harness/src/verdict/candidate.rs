@@ -97,12 +97,15 @@ impl Candidate {
     }
 
     /// What changed since the baseline, and why that forbids to compare, if it does.
+    ///
+    /// Another unit is no hindrance where it is known how much units differ (`unit_spread`): from runs of several
+    /// units, or from the profile.
     #[must_use]
-    pub fn surroundings(&self, baseline: &Baseline, under_test: &UnderTest) -> Surroundings {
+    pub fn surroundings(&self, baseline: &Baseline, under_test: &UnderTest, unit_spread: bool) -> Surroundings {
         let changes = changes(&baseline.environment, &self.environment, under_test);
         let text = |changes: &[&Change]| changes.iter().map(ToString::to_string).collect::<Vec<_>>();
         let mut why = text(&confounders(&changes));
-        why.extend(self.other_unit(baseline));
+        why.extend(self.other_unit(baseline).filter(|_| !unit_spread && baseline.units() < 2));
         let confounded = (!why.is_empty()).then(|| format!("not comparable: {}", why.join(", ")));
         let causes = text(&changes.iter().filter(|change| change.under_test).collect::<Vec<_>>());
         let effects = text(&side_effects(&changes));
@@ -111,7 +114,7 @@ impl Candidate {
         Surroundings { changes, confounded, side_effect }
     }
 
-    /// Another unit of the model differs by an amount that is not known yet: nothing can be shown by it.
+    /// Another unit of the model than those of the baseline.
     fn other_unit(&self, baseline: &Baseline) -> Option<String> {
         let unit = self.unit.as_deref().unwrap_or_default();
         let units = &baseline.provenance.unit;
@@ -120,7 +123,12 @@ impl Candidate {
             let name =
                 |unit: &str| if unit.is_empty() { "one without a serial number".to_owned() } else { unit.to_owned() };
             let last = units.last().map(String::as_str).unwrap_or_default();
-            format!("another unit of this model (baseline {}, this run {})", name(last), name(unit))
+            format!(
+                "another unit of this model, and the baseline has one unit (baseline {}, this run {}): accept runs of \
+                 more units, or state [judge.unit_spread]",
+                name(last),
+                name(unit)
+            )
         })
     }
 }
@@ -128,6 +136,7 @@ impl Candidate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verdict::baseline::Provenance;
     use crate::verdict::sample::{baseline, candidate};
 
     #[test]
@@ -152,10 +161,16 @@ mod tests {
     fn another_unit_is_a_difference_and_two_drives_without_serial_are_not() {
         let mut sample = baseline(&[("fill.fast_mb_s", &[100.0])]);
         let mut run = candidate(&[]);
-        let why = |run: &Candidate, sample: &Baseline| run.surroundings(sample, &UnderTest::default()).confounded;
+        let why =
+            |run: &Candidate, sample: &Baseline| run.surroundings(sample, &UnderTest::default(), false).confounded;
         assert_eq!(why(&run, &sample), None);
         run.unit = Some("ffff".to_owned());
         assert!(why(&run, &sample).unwrap().contains("another unit of this model"));
+        assert_eq!(run.surroundings(&sample, &UnderTest::default(), true).confounded, None);
+        let two = baseline(&[("fill.fast_mb_s", &[100.0, 101.0])]);
+        let units = vec!["aaaa".to_owned(), "bbbb".to_owned()];
+        let two = Baseline { provenance: Provenance { unit: units, ..two.provenance }, ..two };
+        assert_eq!(why(&run, &two), None);
         run.unit = None;
         assert!(why(&run, &sample).unwrap().contains("one without a serial number"));
         sample.provenance.unit = vec![String::new()];

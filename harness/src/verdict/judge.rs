@@ -1,14 +1,16 @@
 //! Judges metrics: by limits of a spec sheet and verify errors, which need no baseline, and by a baseline.
 //!
 //! Pure. Owns which metrics decide and how the gravest finding of a metric and of a run is chosen; how a metric
-//! is compared is `standing`'s.
+//! is compared is `comparing`'s, and what follows from the evidence `conclude`'s.
 
 use std::collections::BTreeMap;
 
 use super::Verdict;
 use super::compare::Against;
-use super::standing::{Stand, Standing};
-use super::tolerance::{DEFAULT_PRIOR_NOISE, DEFAULT_TOLERANCE, Shares};
+use super::comparing::Comparing;
+use super::conclude::conclude;
+use super::standing::Standing;
+use super::tolerance::{DEFAULT_PRIOR_NOISE, DEFAULT_TOLERANCE, KnownShares, Shares};
 use crate::analysis::metric::{Metric, Value};
 
 /// Whether a metric decides the verdict.
@@ -39,14 +41,17 @@ pub struct Rules {
     pub gates: Option<Vec<String>>,
     /// Losses that are accepted, as fractions.
     pub tolerance: Shares,
-    /// Coefficients of variation from run to run that are assumed.
+    /// Coefficients of variation from run to run that are typical.
     pub prior_noise: Shares,
+    /// Coefficients of variation from unit to unit of a model, where they are known.
+    pub unit_spread: KnownShares,
 }
 
 impl Default for Rules {
     fn default() -> Rules {
         let (tolerance, prior_noise) = (DEFAULT_TOLERANCE, DEFAULT_PRIOR_NOISE);
-        Rules { limits: BTreeMap::new(), gates: None, tolerance, prior_noise }
+        let unit_spread = KnownShares::default();
+        Rules { limits: BTreeMap::new(), gates: None, tolerance, prior_noise, unit_spread }
     }
 }
 
@@ -84,23 +89,29 @@ const DEFAULT_GATES: [&str; 8] = [
 #[must_use]
 pub fn judge(metrics: Vec<Metric>, rules: &Rules) -> Vec<Judged> {
     let missing = unmeasured_limits(&metrics, rules);
-    let alone = |_: &Metric, role| Stand { role, verdict: Verdict::NoBaseline, reason: String::new(), against: None };
-    metrics.into_iter().map(|metric| judge_one(metric, rules, alone)).chain(missing).collect()
+    let alone = |metric: Metric| {
+        let (role, verdict) = (role(&metric.id, rules), Verdict::NoBaseline);
+        with_limit(Judged { metric, role, verdict, reason: String::new(), against: None }, rules)
+    };
+    metrics.into_iter().map(alone).chain(missing).collect()
 }
 
-/// Judges every metric of a run and of its baseline, and every limit whose metric the run does not have.
+/// Judges every metric of the runs and of their baseline, and every limit whose metric they do not have.
 #[must_use]
 pub fn judge_against(rules: &Rules, standing: &Standing<'_>) -> Vec<Judged> {
-    let metrics = &standing.run.metrics;
-    let compared = |metric: &Metric, role| standing.of(metric, role, rules);
-    let mut judged: Vec<Judged> = metrics.iter().cloned().map(|metric| judge_one(metric, rules, compared)).collect();
-    let missing = standing.baseline.metric.keys().filter(|id| standing.run.metric(id).is_none());
-    judged.extend(missing.map(|id| {
-        let (metric, stand) = standing.missing(id, role(id, rules), rules);
-        judge_one(metric, rules, |_, _| stand.clone())
-    }));
-    let others: Vec<Metric> = judged.iter().map(|judged| judged.metric.clone()).collect();
-    judged.extend(unmeasured_limits(&others, rules));
+    let ids = standing.ids();
+    let gates = ids.iter().map(String::as_str).filter(|id| role(id, rules) == Role::Gate);
+    let spreads = gates.filter_map(|id| Some((id, standing.spread(id)?))).collect();
+    let comparing = Comparing { standing, rules, spreads };
+    let stands = ids.iter().map(|id| {
+        let metric = standing.metric(id);
+        let stand = comparing.of(&metric, role(id, rules));
+        (metric, stand)
+    });
+    let concluded = conclude(standing, stands.collect());
+    let mut judged: Vec<Judged> = concluded.into_iter().map(|judged| with_limit(judged, rules)).collect();
+    let metrics: Vec<Metric> = judged.iter().map(|judged| judged.metric.clone()).collect();
+    judged.extend(unmeasured_limits(&metrics, rules));
     judged
 }
 
@@ -131,8 +142,8 @@ pub fn overall(judged: &[Judged]) -> Verdict {
 }
 
 /// The gravest of verify errors, limit and comparison.
-fn judge_one(metric: Metric, rules: &Rules, compared: impl Fn(&Metric, Role) -> Stand) -> Judged {
-    let Stand { role, verdict, reason, against } = compared(&metric, role(&metric.id, rules));
+fn with_limit(compared: Judged, rules: &Rules) -> Judged {
+    let Judged { metric, role, verdict, reason, against } = compared;
     let limit = rules.limits.get(&metric.id).map(|limit| judge_limit(&metric.value, limit, metric.unit));
     let errors = match metric.value {
         Value::Number(errors) if metric.id == VERIFY_ERRORS => Some(judge_errors(errors)),

@@ -7,12 +7,25 @@ pub mod baseline;
 mod baseline_check;
 pub mod candidate;
 pub mod compare;
+mod comparing;
+mod conclude;
+pub mod evidence;
+pub mod family;
 pub mod judge;
+pub mod looks;
+pub mod noise;
+pub mod power;
 #[cfg(test)]
 mod sample;
+pub mod self_test;
 pub mod standing;
+pub mod student;
 pub mod surroundings;
+#[cfg(test)]
+mod tests;
 pub mod tolerance;
+mod weigh;
+pub mod weighed;
 
 use serde::Serialize;
 

@@ -49,7 +49,12 @@ fn known_keys() -> Vec<String> {
                 burst: vec![Burst { idle: Span::default(), size: Size::default() }], ..Fill::default() }),
             random_write: Some(RandomWrite { least_bytes: Some(Size::default()), most_capacity: Some(Share::default()),
                 slice_from: Some(Span::default()), ..RandomWrite::default() }),
-            judge: Judge { gates: Some(Vec::new()), tolerance: every_kind.clone(), prior_noise: every_kind },
+            judge: Judge {
+                gates: Some(Vec::new()),
+                tolerance: every_kind.clone(),
+                prior_noise: every_kind.clone(),
+                unit_spread: every_kind,
+            },
             limits: BTreeMap::from([("fill.floor_mb_s".to_owned(), Limit { least: Some(Number(0)), most: Some(Number(0)) })]),
         })
     });

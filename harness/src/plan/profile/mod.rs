@@ -176,6 +176,9 @@ pub struct Judge {
     /// Run-to-run coefficient of variation that is assumed until a drive's own runs tell, by kind of metric.
     #[serde(skip_serializing_if = "ByKind::is_empty")]
     pub prior_noise: ByKind,
+    /// Coefficient of variation from unit to unit of one model, by kind of metric; unknown unless stated.
+    #[serde(skip_serializing_if = "ByKind::is_empty")]
+    pub unit_spread: ByKind,
     /// Metrics that gate, in place of the default ones; `*` stands for any part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gates: Option<Vec<String>>,

@@ -266,6 +266,7 @@ fn metric(judged: &Judged) -> MetricLine<'_> {
         Value::Absent(why) => (None, (None, None), Some(why)),
     };
     let against = judged.against.as_ref();
+    let weighed = against.and_then(|against| against.weighed.as_ref());
     let number = |level| if let Accepted::Number(value) = level { Some(Number(value)) } else { None };
     let more_than = |level| if let Accepted::MoreThan(least) = level { Some(Number(least)) } else { None };
     let sentence = Some(judged.reason.as_str()).filter(|reason| !reason.is_empty());
@@ -284,7 +285,7 @@ fn metric(judged: &Judged) -> MetricLine<'_> {
         reason: word.or(sentence),
         explanation: sentence.filter(|sentence| word.is_some_and(|word| word != *sentence)),
         baseline_more_than: against.and_then(|against| more_than(against.level)),
-        noise_floor: against.and_then(|against| against.noise_floor).map(Number),
+        noise_floor: weighed.map(|weighed| Number(weighed.noise_floor())),
     }
 }
 

@@ -24,8 +24,9 @@ use crate::verdict::Verdict;
 use crate::verdict::baseline::Baseline;
 use crate::verdict::candidate::Candidate;
 use crate::verdict::judge::{Limit, Rules, judge, judge_against};
+use crate::verdict::looks::Looks;
 use crate::verdict::standing::Standing;
-use crate::verdict::tolerance::Shares;
+use crate::verdict::tolerance::{KnownShares, Shares};
 use candidate::candidate;
 pub use candidate::{key, unit};
 use conclude::{Basis, conclude, exit_code, failure_line};
@@ -91,9 +92,12 @@ fn compare<'a>(report: &mut Report, run: &Candidate, rules: &Rules, bench: Optio
         report.baseline = Some(line(baseline, Some(why.clone())));
         return Basis::Unusable(bench, why);
     }
-    let around = run.surroundings(baseline, &bench.judging.under_test);
+    let unit_spread = rules.unit_spread != KnownShares::default();
+    let around = run.surroundings(baseline, &bench.judging.under_test, unit_spread);
     let (confounded, side_effect) = (around.confounded.as_deref(), around.side_effect.as_deref());
-    report.metrics = judge_against(rules, &Standing { run, baseline, confounded, side_effect });
+    let looks = Looks::new(baseline.provenance.run.len(), 1);
+    let runs = std::slice::from_ref(run);
+    report.metrics = judge_against(rules, &Standing { runs, looks: &looks, baseline, confounded, side_effect });
     report.changes = around.changes;
     report.baseline = Some(line(baseline, None));
     Basis::Compared(bench, baseline)
@@ -224,16 +228,26 @@ fn rules(profile: Option<&Profile>) -> Rules {
         gates: profile.judge.gates.clone(),
         tolerance: shares(&profile.judge.tolerance, default.tolerance),
         prior_noise: shares(&profile.judge.prior_noise, default.prior_noise),
+        unit_spread: known(&profile.judge.unit_spread),
     }
 }
 
 /// The profile's shares where it states them.
 fn shares(stated: &ByKind, default: Shares) -> Shares {
-    let or = |stated: Option<Share>, default| stated.map_or(default, |share| f64::from(share.0.0) / 1e6);
+    let stated = known(stated);
     Shares {
-        throughput: or(stated.throughput, default.throughput),
-        capacity: or(stated.capacity, default.capacity),
-        tail_latency: or(stated.tail_latency, default.tail_latency),
+        throughput: stated.throughput.unwrap_or(default.throughput),
+        capacity: stated.capacity.unwrap_or(default.capacity),
+        tail_latency: stated.tail_latency.unwrap_or(default.tail_latency),
+    }
+}
+
+fn known(stated: &ByKind) -> KnownShares {
+    let share = |stated: Option<Share>| stated.map(|share| f64::from(share.0.0) / 1e6);
+    KnownShares {
+        throughput: share(stated.throughput),
+        capacity: share(stated.capacity),
+        tail_latency: share(stated.tail_latency),
     }
 }
 

@@ -108,7 +108,9 @@ pub(super) fn golden(old: Option<&Baseline>, new: &Baseline, acceptor: &Acceptor
     if golden.when.is_empty() {
         golden.when.clone_from(&acceptor.when);
     }
-    for (id, accepted) in new.metric.iter().filter(|(id, _)| same.is_none_or(|old| old.golden.of(id).is_none())) {
+    let is_new =
+        |(id, accepted): &(&String, &Accepted)| same.is_none_or(|old| old.golden.of(id, accepted.kind).is_none());
+    for (id, accepted) in new.metric.iter().filter(is_new) {
         if let Some(least) = accepted.more_than {
             golden.more_than.insert(id.clone(), least);
         }

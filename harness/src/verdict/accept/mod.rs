@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 use super::Verdict;
 use super::baseline::{Acceptance, Baseline, Golden, SCHEMA};
 use super::candidate::Candidate;
-use super::judge::{Rules, judge_against, overall};
+use super::judge::{Judged, Rules, judge_against, overall};
+use super::looks::Looks;
 use super::standing::Standing;
 use super::surroundings::{UnderTest, changes, kept};
 use crate::analysis::metric::Value;
@@ -107,9 +108,7 @@ pub fn accept(
         why: acceptor.why.trim().to_owned(),
         runs: new.iter().map(|run| run.run.clone()).collect(),
     });
-    let last = &runs[runs.len() - 1];
-    let standing = Standing { run: last, baseline: &baseline, confounded: None, side_effect: None };
-    let drifted: Vec<String> = judge_against(rules, &standing)
+    let drifted: Vec<String> = judged(rules, &runs[runs.len() - 1..], &baseline)
         .into_iter()
         .filter(|judged| judged.reason.starts_with("drift"))
         .map(|judged| judged.metric.id)
@@ -162,6 +161,12 @@ fn check_alike(runs: &[Candidate]) -> Result<(), String> {
     Ok(())
 }
 
+/// What is said of runs by their figures alone.
+fn judged(rules: &Rules, runs: &[Candidate], baseline: &Baseline) -> Vec<Judged> {
+    let looks = Looks::new(baseline.provenance.run.len(), runs.len());
+    judge_against(rules, &Standing { runs, looks: &looks, baseline, confounded: None, side_effect: None })
+}
+
 /// Whether the earlier runs stay.
 fn stays(old: &Baseline, runs: &[Candidate], rules: &Rules, earlier: Earlier, remarks: &mut Vec<String>) -> bool {
     let count = old.provenance.run.len();
@@ -181,8 +186,7 @@ fn stays(old: &Baseline, runs: &[Candidate], rules: &Rules, earlier: Earlier, re
         return false;
     }
     for run in runs {
-        let standing = Standing { run, baseline: old, confounded: None, side_effect: None };
-        let verdict = overall(&judge_against(rules, &standing));
+        let verdict = overall(&judged(rules, std::slice::from_ref(run), old));
         if matches!(verdict, Verdict::Regressed | Verdict::Improved | Verdict::Error) {
             remarks.push(format!(
                 "run {} is {verdict} against the {count} earlier runs, which is another state: they go (--add keeps them)",

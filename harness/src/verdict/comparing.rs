@@ -1,0 +1,257 @@
+//! Where each metric of the runs stands against the baseline: cliffs more or fewer, metrics that vanished or are new,
+//! and the evidence that is to be weighed with that of the other gates.
+//!
+//! Pure. Knows roles only as far as a comparison changes them; limits are `judge`'s, and what is concluded from evidence
+//! is `conclude`'s.
+
+use std::collections::BTreeMap;
+
+use super::Verdict;
+use super::baseline::{Accepted, Direction, Level};
+use super::candidate::{is_further_cliff, suite};
+use super::compare::{Against, Said, compare, gb, up_to};
+use super::conclude::drift;
+use super::judge::{Role, Rules};
+use super::noise::{Prior, Spread};
+use super::standing::Standing;
+use super::tolerance::tolerance;
+use super::weigh::{Figures, Scale};
+use super::weighed::Weighed;
+use crate::analysis::metric::{Kind, Metric, Value};
+
+/// What is said of a metric that was compared, before its evidence is weighed with the other gates'.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Stand {
+    pub(super) role: Role,
+    pub(super) said: Verdict,
+    pub(super) reason: String,
+    pub(super) against: Option<Against>,
+    /// What the evidence would have to show; none where all is said.
+    pub(super) open: Option<Open>,
+    /// Against the first accepted state.
+    pub(super) golden: Option<(Weighed, Level)>,
+}
+
+/// What is concluded once the evidence is weighed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Open {
+    /// Held, improved, regressed or undecided.
+    All,
+    /// Held or undecided: the baseline has a cliff there, and the runs ended before it.
+    HeldOnly,
+}
+
+impl Stand {
+    fn plain(role: Role, said: Verdict, reason: impl Into<String>) -> Stand {
+        Stand { role, said, reason: reason.into(), against: None, open: None, golden: None }
+    }
+}
+
+/// The noise of each metric by its own runs, kind by kind.
+pub(super) type Spreads<'a> = BTreeMap<&'a str, (Kind, Spread)>;
+
+/// One comparison of runs with a baseline, under self.rules.
+pub(super) struct Comparing<'a> {
+    pub(super) standing: &'a Standing<'a>,
+    pub(super) rules: &'a Rules,
+    /// Of the gates: a metric is moderated by what gates of its kind vary by.
+    pub(super) spreads: Spreads<'a>,
+}
+
+impl Comparing<'_> {
+    /// Compares a metric.
+    pub(super) fn of(&self, metric: &Metric, role: Role) -> Stand {
+        let id = metric.id.as_str();
+        let values: Option<Vec<Value>> = self.standing.values(id).into_iter().collect();
+        let Some(accepted) = self.standing.baseline.metric.get(id) else { return self.unknown(id, role) };
+        let Some(values) = values.filter(|values| !values.is_empty()) else { return self.missing(id) };
+        if let Some(why) = mismatch(metric, accepted) {
+            return Stand::plain(Role::Gate, Verdict::Error, why);
+        }
+        let Some(level) = accepted.level() else {
+            return match values.iter().all(|value| matches!(value, Value::Absent(_))) {
+                // What neither side can say decides nothing; that it decides nothing was accepted by a person.
+                true => {
+                    let why = if let Value::Absent(why) = metric.value { why.replace('-', " ") } else { String::new() };
+                    let reason = format!("the baseline has no value either ({why}): not decided by it");
+                    Stand::plain(Role::Info, Verdict::Inconclusive, reason)
+                }
+                false => {
+                    let reason = "the baseline has no value here, and this run has: accept it";
+                    Stand::plain(role, Verdict::Inconclusive, reason)
+                }
+            };
+        };
+        let own = accepted.tolerance;
+        let tolerance = tolerance(metric.kind, &self.rules.tolerance, own);
+        let against = Against { level, runs: accepted.runs(), change: None, tolerance, weighed: None };
+        if let Some(cliff) = self.follows_the_cliff(id, &values) {
+            let stand = self.of(&self.standing.metric(&cliff), role);
+            let weighed = stand.against.and_then(|against| against.weighed);
+            let reason = format!("no cliff, so nothing behind it: see {cliff}");
+            let against = Some(Against { tolerance: None, weighed, ..against });
+            return Stand { reason, against, golden: None, ..stand };
+        }
+        let bounds: Vec<_> =
+            self.standing.runs.iter().map(|run| run.metric(id).and_then(|metric| metric.bounds)).collect();
+        let said = compare(&values.iter().collect::<Vec<_>>(), &bounds, level, metric.kind);
+        if let (Some((with, without)), false) = (accepted.disagree(), same_sort(&values, level))
+            && !matches!(said, Said::Plain(Verdict::Error, _))
+        {
+            let why = format!("the baseline's own runs disagree: {with} with a cliff and {without} without");
+            return Stand { against: Some(against), ..Stand::plain(role, Verdict::Inconclusive, why) };
+        }
+        let stand = match said {
+            Said::Plain(said, reason) => {
+                let change = match (metric.kind, &metric.value, level) {
+                    (Kind::Count, Value::Number(value), Level::Number(base)) => Some(value - base),
+                    (Kind::Finding, Value::Number(value), Level::Number(base)) => {
+                        (base != 0.0).then(|| value / base - 1.0)
+                    }
+                    _ => None,
+                };
+                Stand { against: Some(Against { change, ..against }), ..Stand::plain(role, said, reason) }
+            }
+            Said::Numbers(numbers) => self.weigh(metric, role, against, &numbers, Open::All),
+            Said::AtLeast(least) => {
+                let numbers = vec![least; values.len()];
+                let mut stand = self.weigh(metric, role, against, &numbers, Open::HeldOnly);
+                let at = if let Level::Number(at) = level { gb(at) } else { String::new() };
+                stand.reason =
+                    format!("no cliff up to {}, where the run ended; the baseline's is at {at}", up_to(least));
+                if let Some(against) = &mut stand.against {
+                    against.change = None;
+                }
+                stand
+            }
+        };
+        self.with_golden(stand, metric, &values, &bounds)
+    }
+
+    fn weigh(&self, metric: &Metric, role: Role, against: Against, numbers: &[f64], open: Open) -> Stand {
+        let base = if let Level::Number(base) = against.level { base } else { 0.0 };
+        let Some(scale) = Scale::of(metric.kind, base) else {
+            let reason = format!("the baseline is {base}: nothing is a share of it");
+            return Stand { against: Some(against), ..Stand::plain(role, Verdict::Inconclusive, reason) };
+        };
+        let mut figures = self.standing.figures(&metric.id, scale);
+        figures.runs = numbers.iter().map(|number| scale.number(*number)).collect();
+        match self.weighed(metric, scale, &figures, against.tolerance) {
+            Some(weighed) => {
+                let change = Some(weighed.change());
+                let level = Level::Number(figures.level(scale));
+                let runs = figures.compared();
+                let against = Against { level, runs, change, weighed: Some(weighed), ..against };
+                Stand { against: Some(against), open: Some(open), ..Stand::plain(role, Verdict::Inconclusive, "") }
+            }
+            None => {
+                let reason = "the baseline has one unit of this model, and this is another (one unit): nothing is known \
+                              of how much units differ; accept runs of more units, or state [judge.unit_spread]";
+                Stand { against: Some(against), ..Stand::plain(role, Verdict::Inconclusive, reason) }
+            }
+        }
+    }
+
+    fn weighed(&self, metric: &Metric, scale: Scale, figures: &Figures, tolerance: Option<f64>) -> Option<Weighed> {
+        let kind = metric.kind;
+        let others =
+            self.spreads.iter().filter(|(id, (of, _))| **id != metric.id && *of == kind).map(|(_, (_, own))| *own);
+        let prior = Prior::typical(self.rules.prior_noise.of(kind).unwrap_or(0.0)).with_history(others);
+        let own = figures.spread();
+        let between = self.rules.unit_spread.of(kind).map(Prior::typical);
+        let allowed = scale.allowed(tolerance.unwrap_or(0.0));
+        let evidence = figures.evidence(allowed, prior.moderate(own), between)?;
+        Some(Weighed { evidence, prior, own_df: own.df, same_unit: figures.paired(), scale })
+    }
+
+    /// Adds what the first accepted state says: held against today's baseline and yet worse than that is slow drift.
+    fn with_golden(&self, stand: Stand, metric: &Metric, values: &[Value], bounds: &[Option<(f64, f64)>]) -> Stand {
+        let Some((level, _)) = self.standing.baseline.golden.of(&metric.id, metric.kind) else { return stand };
+        let told = !values.iter().any(|value| matches!(value, Value::Absent(_)));
+        if !told || matches!(stand.said, Verdict::Error) {
+            return stand;
+        }
+        match (compare(&values.iter().collect::<Vec<_>>(), bounds, level, metric.kind), level) {
+            (Said::Plain(Verdict::Regressed, _), _) if stand.said != Verdict::Regressed => {
+                let reason = drift(self.standing, level, None, metric);
+                Stand { said: Verdict::Regressed, reason, open: None, ..stand }
+            }
+            (Said::Numbers(numbers), Level::Number(base)) => {
+                let Some(scale) = Scale::of(metric.kind, base) else { return stand };
+                let figures = self.standing.golden_figures(&metric.id, scale, &numbers);
+                let tolerance = stand.against.as_ref().and_then(|against| against.tolerance);
+                let weighed = self.weighed(metric, scale, &figures, tolerance);
+                Stand { golden: weighed.map(|weighed| (weighed, level)), ..stand }
+            }
+            _ => stand,
+        }
+    }
+
+    /// A metric of the baseline that a run does not have.
+    fn missing(&self, id: &str) -> Stand {
+        let left_out = self.standing.runs.iter().flat_map(|run| &run.left_out);
+        let part = left_out.into_iter().find(|(part, _)| id.starts_with(&format!("{part}.")));
+        let why = part.map_or_else(
+            || "it vanished or has another name".to_owned(),
+            |(part, reason)| format!("{part} was left out: {reason}"),
+        );
+        let some =
+            self.standing.runs.iter().find(|run| run.metric(id).is_none()).filter(|_| self.standing.runs.len() > 1);
+        let which = some.map_or_else(|| "this run".to_owned(), |run| format!("run {}", run.run));
+        Stand::plain(Role::Gate, Verdict::Error, format!("the baseline has it and {which} does not: {why}"))
+    }
+
+    /// A metric that the baseline does not have.
+    fn unknown(&self, id: &str, role: Role) -> Stand {
+        let first = self.standing.baseline.metric.get(&format!("{}cliff_gb", suite(id)));
+        let values = self.standing.values(id);
+        let all = values.iter().all(|value| matches!(value, Some(Value::Number(_))));
+        let (said, reason) = match (first, role) {
+            (Some(_), _) if is_further_cliff(id) && all => (Verdict::Regressed, "one more cliff than the baseline has"),
+            (Some(_), _) if is_further_cliff(id) => {
+                (Verdict::Inconclusive, "some runs have one more cliff than the baseline has")
+            }
+            (_, Role::Gate) => (Verdict::Inconclusive, "the baseline lacks this metric: accept a run that has it"),
+            (_, Role::Info) => (Verdict::NoBaseline, "the baseline lacks this metric"),
+        };
+        Stand::plain(role, said, reason)
+    }
+
+    /// Without a cliff there is no floor behind it: what is said of the cliff is said of the floor.
+    fn follows_the_cliff(&self, id: &str, values: &[Value]) -> Option<String> {
+        let cliff = format!("{}cliff_gb", suite(id));
+        let none = values.iter().all(|value| *value == Value::Absent("not-applicable"));
+        if !none || id == cliff || self.standing.baseline.metric.get(&cliff).is_none_or(|cliff| cliff.level().is_none())
+        {
+            return None;
+        }
+        let cliffs = self.standing.values(&cliff);
+        cliffs.iter().all(|value| matches!(value, Some(Value::MoreThan(_)))).then_some(cliff)
+    }
+}
+
+/// Whether all values and the level are places of a cliff, or all say that there is none.
+fn same_sort(values: &[Value], level: Level) -> bool {
+    let same = |value: &Value| match level {
+        Level::Number(_) => matches!(value, Value::Number(_)),
+        Level::MoreThan(_) => matches!(value, Value::MoreThan(_)),
+    };
+    values.iter().all(same)
+}
+
+/// Why figures of that unit and kind cannot be compared with the baseline's.
+fn mismatch(metric: &Metric, accepted: &Accepted) -> Option<String> {
+    if metric.unit != accepted.unit {
+        return Some(format!(
+            "the baseline has it in {:?} and this run in {:?}: figures of different units are never compared",
+            accepted.unit, metric.unit
+        ));
+    }
+    if metric.kind != accepted.kind || Direction::of(metric.kind) != accepted.direction {
+        return Some(format!(
+            "the baseline has it as {:?} and this run as {:?}: figures of different kinds are never compared",
+            accepted.kind, metric.kind
+        ));
+    }
+    None
+}
