@@ -133,12 +133,47 @@ pub struct Header {
     /// Runs of the same request that went before this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<String>,
+    /// Where this run stands among repeated ones.
+    #[serde(default, skip_serializing_if = "Repeat::is_single")]
+    pub repeat: Repeat,
     /// The filesystem that the user allowed to be filled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill_volume: Option<PathBuf>,
     /// The journal is on the drive that is measured.
     #[serde(default)]
     pub journal_on_target: bool,
+}
+
+/// Where a run stands among repeated ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repeat {
+    /// Runs that were to be made at the most; where two states alternate, of each.
+    pub most: u32,
+    /// Which of two states this run is of, where `--before-run` switches between them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub side: Option<Side>,
+}
+
+/// One of two states that alternate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// The state to compare with.
+    A,
+    /// The state that is judged.
+    B,
+}
+
+impl Default for Repeat {
+    fn default() -> Repeat {
+        Repeat { most: 1, side: None }
+    }
+}
+
+impl Repeat {
+    fn is_single(&self) -> bool {
+        *self == Repeat::default()
+    }
 }
 
 /// The user's own command before the run.

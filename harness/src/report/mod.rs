@@ -17,7 +17,7 @@ pub mod table;
 mod text;
 
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;
 
 /// Everything that is said of a run.
 #[derive(Clone, Debug, PartialEq)]

@@ -29,7 +29,7 @@ pub(super) fn judged(id: &str, value: Value, role: Role, verdict: Verdict, reaso
 }
 
 /// A finished fill with one cliff: something of every verdict and every sort of value.
-pub(super) fn finished() -> Report {
+pub(crate) fn finished() -> Report {
     let mut cliff = judged("fill.cliff_gb", Value::Number(121.332_826), Role::Gate, Verdict::NoBaseline, "");
     cliff.metric.bounds = Some((120.259_1, 122.406_6));
     let metrics = vec![

@@ -5,7 +5,9 @@
 use std::path::PathBuf;
 
 use super::baselines::Found;
+use crate::journal::record::Side;
 use crate::plan::profile::Profile;
+use crate::verdict::candidate::Candidate;
 use crate::verdict::surroundings::UnderTest;
 
 /// What the user asks of the verdict.
@@ -44,4 +46,17 @@ pub struct Bench {
     pub found: Found,
     /// The run as the user would name it, to say how it is accepted.
     pub run: String,
+    /// Runs of the same request that went before and are judged with it.
+    pub earlier: Vec<Earlier>,
+    /// What a reader must know of those that are not.
+    pub absent: Vec<String>,
+}
+
+/// An earlier run of the same request.
+#[derive(Clone, Debug)]
+pub struct Earlier {
+    /// The run.
+    pub run: Candidate,
+    /// Which of two alternating states it is of.
+    pub side: Option<Side>,
 }

@@ -59,6 +59,7 @@ pub(super) fn header(
         fill_volume: request.consent.fill_volume.clone(),
         before_run: None,
         earlier: request.earlier.clone(),
+        repeat: request.repeat,
     }
 }
 
@@ -83,6 +84,11 @@ impl Measurement<'_> {
     ) -> Result<Outcome, RequestError> {
         for (run, freed) in &self.opened.removed {
             observer.event(Event::Note(format!("removed what run {run} had left: {freed} freed")));
+        }
+        if let (false, Err(errno)) = (self.header.earlier.is_empty(), self.opened.scratch.trim()) {
+            let why = std::io::Error::from(errno);
+            let what = "discarding what the run before had written failed";
+            observer.event(Event::Note(format!("{what} ({why}): the drive is purged by deletion only")));
         }
         observer.event(Event::Begins { folder: self.folder.path(), header: &self.header, so_far: None });
         let found = &self.bench.found;

@@ -13,6 +13,8 @@ mod measure;
 mod new;
 mod request;
 mod resume;
+pub mod self_test;
+pub mod series;
 pub mod stored;
 mod wall;
 

@@ -65,13 +65,14 @@ pub fn run_with<F: EngineFactory>(
         }
         Err(why) => return Ok(refused(&why.into(), Some(&facts))?),
     };
-    let bench = match stored::bench(&facts, &request.profile.name, run_folder.path(), &request.judging) {
-        Ok(bench) => bench,
-        Err(why) => {
-            run_folder.remove_empty();
-            return Err(why.into());
-        }
-    };
+    let bench =
+        match stored::bench(&facts, &request.profile.name, run_folder.path(), &request.earlier, &request.judging) {
+            Ok(bench) => bench,
+            Err(why) => {
+                run_folder.remove_empty();
+                return Err(why.into());
+            }
+        };
     let (armed, opened) = match arm(&facts, &plan, &request.consent, run_folder.id(), Purpose::New, Bytes(0)) {
         Ok(both) => both,
         Err(why) => return Ok(refused(&why, Some(&facts))?),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::judging::Judging;
+use crate::journal::record::Repeat;
 use crate::plan::profile::Profile;
 use crate::target::Consent;
 use crate::units::{Bytes, Nanos};
@@ -30,8 +31,10 @@ pub struct Request {
     pub purge_after: bool,
     /// How the run is judged.
     pub judging: Judging,
-    /// Runs of the same request that went before: the reports name them.
+    /// Runs of the same request that went before, in the same folder: they are judged together.
     pub earlier: Vec<String>,
+    /// Where this run stands among repeated ones.
+    pub repeat: Repeat,
 }
 
 impl Request {
@@ -50,6 +53,7 @@ impl Request {
             purge_after: false,
             judging: Judging::default(),
             earlier: Vec::new(),
+            repeat: Repeat::default(),
         }
     }
 

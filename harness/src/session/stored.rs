@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::baselines::{self, BaselineFileError};
 use super::folder::RunFolder;
-use super::judging::{Bench, Judging};
+use super::judging::{Bench, Earlier, Judging};
 use super::wall;
 use super::{Outcome, RequestError, compose};
 use crate::journal::file;
@@ -15,7 +15,7 @@ use crate::journal::replay::Replay;
 use crate::plan::profile::Profile;
 use crate::report::Report;
 use crate::target::Facts;
-use crate::verdict::accept::{Acceptor, Earlier, accept};
+use crate::verdict::accept::{self, Acceptor, accept};
 use crate::verdict::baseline::Baseline;
 use crate::verdict::candidate::Candidate;
 
@@ -42,7 +42,7 @@ pub struct Reason {
     /// The reason.
     pub why: String,
     /// What becomes of the runs that were accepted before.
-    pub earlier: Earlier,
+    pub earlier: accept::Earlier,
     /// Begin `golden` anew.
     pub new_golden: bool,
 }
@@ -92,20 +92,35 @@ pub fn accept_runs(runs: &[PathBuf], judging: &Judging, reason: Reason) -> Resul
     Ok(Acceptance { path, before, baseline, remarks, changed })
 }
 
-/// What a run on this target under the profile of that name is judged with.
+/// What a run on this target under the profile of that name is judged with; runs of the same request that went before
+/// lie beside its folder.
 pub(super) fn bench(
     facts: &Facts,
     profile: &str,
     folder: &Path,
+    earlier: &[String],
     judging: &Judging,
 ) -> Result<Bench, BaselineFileError> {
     let found = baselines::find(&judging.baselines, &compose::key(facts, profile))?;
-    Ok(Bench { judging: judging.clone(), found, run: folder.display().to_string() })
+    let beside = folder.parent().unwrap_or(folder);
+    let (mut known, mut absent) = (Vec::new(), Vec::new());
+    for id in earlier {
+        match file::read(&beside.join(id)) {
+            Ok(replay) if compose::judged(&replay, None).0.failure.is_none() => {
+                let side = replay.header.repeat.side;
+                known.push(Earlier { run: compose::judged(&replay, None).1, side });
+            }
+            Ok(_) => absent.push(format!("run {id} did not complete and is not judged with this one")),
+            Err(_) => absent.push(format!("run {id} is not beside this one and is not judged with it")),
+        }
+    }
+    Ok(Bench { judging: judging.clone(), found, run: folder.display().to_string(), earlier: known, absent })
 }
 
 /// What a run with a journal is judged with.
 pub(super) fn bench_of(replay: &Replay, folder: &Path, judging: &Judging) -> Result<Bench, BaselineFileError> {
-    bench(&replay.header.facts, &compose::profile_name(&replay.header), folder, judging)
+    let header = &replay.header;
+    bench(&header.facts, &compose::profile_name(header), folder, &header.earlier, judging)
 }
 
 /// A run that is fit to be a baseline.

@@ -139,7 +139,7 @@ pub struct Golden {
 /// What a baseline says of a metric, in one figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Level {
-    /// The centre of the figures: of rates, capacities and latencies the geometric mean; of counts the greatest.
+    /// The median of the figures; of counts the greatest.
     Number(f64),
     /// No cliff up to this.
     MoreThan(f64),
@@ -267,18 +267,15 @@ fn level(kind: Kind, values: &[f64], more_than: Option<f64>) -> Option<Level> {
     }
 }
 
-/// One figure for several runs: the geometric mean of what is compared by ratios, the greatest count, else the mean.
+/// One figure for several: the median, which one odd run does not move; of counts the greatest, since it was accepted.
 pub(super) fn centre(kind: Kind, values: &[f64]) -> f64 {
-    let n = values.len() as f64;
-    let mean = values.iter().map(|value| value / n).sum();
-    match kind {
-        Kind::Count => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-        Kind::Throughput | Kind::Capacity | Kind::TailLatency if values.iter().all(|value| *value > 0.0) => {
-            // Equal figures have themselves as their mean, to the last digit.
-            let first = values[0];
-            first * libm::exp(values.iter().map(|value| libm::log(value / first)).sum::<f64>() / n)
-        }
-        _ => mean,
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match (kind, sorted.len()) {
+        (_, 0) => f64::NAN,
+        (Kind::Count, n) => sorted[n - 1],
+        (_, n) if n % 2 == 1 => sorted[n / 2],
+        (_, n) => sorted[n / 2 - 1] / 2.0 + sorted[n / 2] / 2.0,
     }
 }
 
@@ -355,9 +352,7 @@ when = "2026-01-03T00:00:00Z"
         check(&[], Some(100.0), Some(Level::MoreThan(100.0)));
         check(&[50.0, nan, nan], Some(100.0), Some(Level::MoreThan(100.0)));
         check(&[50.0, 52.0, nan], Some(100.0), Some(Level::Number(51.0)));
-        assert_eq!(centre(Kind::Throughput, &[100.0, 400.0]), 200.0);
-        assert_eq!(centre(Kind::Capacity, &[7.1, 7.1, 7.1]), 7.1);
-        assert_eq!(centre(Kind::Capacity, &[0.0, 4.0]), 2.0);
+        assert_eq!(centre(Kind::Throughput, &[9.0, 1.0, 3.0]), 3.0);
         assert_eq!(centre(Kind::Count, &[0.0, 3.0, 1.0]), 3.0);
     }
 

@@ -10,9 +10,8 @@ use super::Verdict;
 use super::baseline::{Accepted, Direction, Level};
 use super::candidate::{is_further_cliff, suite};
 use super::compare::{Against, Said, compare, gb, up_to};
-use super::conclude::drift;
 use super::judge::{Role, Rules};
-use super::noise::{Prior, Spread};
+use super::noise::{Prior, Says};
 use super::standing::Standing;
 use super::tolerance::tolerance;
 use super::weigh::{Figures, Scale};
@@ -29,7 +28,15 @@ pub(super) struct Stand {
     /// What the evidence would have to show; none where all is said.
     pub(super) open: Option<Open>,
     /// Against the first accepted state.
-    pub(super) golden: Option<(Weighed, Level)>,
+    pub(super) golden: Option<Golden>,
+}
+
+/// How a metric stands against the first accepted state.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Golden {
+    pub(super) weighed: Weighed,
+    /// What is said if it is worse.
+    pub(super) drift: String,
 }
 
 /// What is concluded once the evidence is weighed.
@@ -47,18 +54,25 @@ impl Stand {
     }
 }
 
-/// The noise of each metric by its own runs, kind by kind.
-pub(super) type Spreads<'a> = BTreeMap<&'a str, (Kind, Spread)>;
-
 /// One comparison of runs with a baseline, under self.rules.
 pub(super) struct Comparing<'a> {
     pub(super) standing: &'a Standing<'a>,
     pub(super) rules: &'a Rules,
-    /// Of the gates: a metric is moderated by what gates of its kind vary by.
-    pub(super) spreads: Spreads<'a>,
+    /// What each gate says of the noise of its kind: what another metric of the kind is moderated by.
+    history: BTreeMap<&'a str, (Kind, Says)>,
 }
 
-impl Comparing<'_> {
+impl<'a> Comparing<'a> {
+    /// Of runs and baseline, with the ids of the metrics that gate.
+    pub(super) fn new(standing: &'a Standing<'a>, rules: &'a Rules, gates: impl Iterator<Item = &'a str>) -> Self {
+        let says = |id: &'a str| {
+            let (kind, spread) = standing.spread(id)?;
+            let says = Prior::typical(rules.prior_noise.of(kind)?).said_by(spread)?;
+            Some((id, (kind, says)))
+        };
+        Comparing { standing, rules, history: gates.filter_map(says).collect() }
+    }
+
     /// Compares a metric.
     pub(super) fn of(&self, metric: &Metric, role: Role) -> Stand {
         let id = metric.id.as_str();
@@ -138,10 +152,8 @@ impl Comparing<'_> {
         figures.runs = numbers.iter().map(|number| scale.number(*number)).collect();
         match self.weighed(metric, scale, &figures, against.tolerance) {
             Some(weighed) => {
-                let change = Some(weighed.change());
-                let level = Level::Number(figures.level(scale));
-                let runs = figures.compared();
-                let against = Against { level, runs, change, weighed: Some(weighed), ..against };
+                let change = change(scale, metric, base);
+                let against = Against { runs: figures.compared(), change, weighed: Some(weighed), ..against };
                 Stand { against: Some(against), open: Some(open), ..Stand::plain(role, Verdict::Inconclusive, "") }
             }
             None => {
@@ -154,14 +166,21 @@ impl Comparing<'_> {
 
     fn weighed(&self, metric: &Metric, scale: Scale, figures: &Figures, tolerance: Option<f64>) -> Option<Weighed> {
         let kind = metric.kind;
-        let others =
-            self.spreads.iter().filter(|(id, (of, _))| **id != metric.id && *of == kind).map(|(_, (_, own))| *own);
+        let others = self.history.iter().filter(|(id, (of, _))| **id != metric.id && *of == kind);
+        let others = others.map(|(_, (_, says))| *says);
         let prior = Prior::typical(self.rules.prior_noise.of(kind).unwrap_or(0.0)).with_history(others);
         let own = figures.spread();
         let between = self.rules.unit_spread.of(kind).map(Prior::typical);
         let allowed = scale.allowed(tolerance.unwrap_or(0.0));
         let evidence = figures.evidence(allowed, prior.moderate(own), between)?;
-        Some(Weighed { evidence, prior, own_df: own.df, same_unit: figures.paired(), scale })
+        Some(Weighed {
+            evidence,
+            prior,
+            own_df: own.df,
+            same_unit: figures.paired(),
+            scale,
+            runs: figures.runs.clone(),
+        })
     }
 
     /// Adds what the first accepted state says: held against today's baseline and yet worse than that is slow drift.
@@ -180,8 +199,9 @@ impl Comparing<'_> {
                 let Some(scale) = Scale::of(metric.kind, base) else { return stand };
                 let figures = self.standing.golden_figures(&metric.id, scale, &numbers);
                 let tolerance = stand.against.as_ref().and_then(|against| against.tolerance);
+                let drift = drift(self.standing, level, change(scale, metric, base), metric);
                 let weighed = self.weighed(metric, scale, &figures, tolerance);
-                Stand { golden: weighed.map(|weighed| (weighed, level)), ..stand }
+                Stand { golden: weighed.map(|weighed| Golden { weighed, drift }), ..stand }
             }
             _ => stand,
         }
@@ -228,6 +248,27 @@ impl Comparing<'_> {
         let cliffs = self.standing.values(&cliff);
         cliffs.iter().all(|value| matches!(value, Some(Value::MoreThan(_)))).then_some(cliff)
     }
+}
+
+/// How the metric's figure differs from the baseline's.
+fn change(scale: Scale, metric: &Metric, base: f64) -> Option<f64> {
+    if let Value::Number(value) = metric.value { Some(scale.change(value, base)) } else { None }
+}
+
+/// `drift: it changed by -10.0 % since the first accepted state (100 MB/s, 2025-02-03)`
+fn drift(standing: &Standing<'_>, level: Level, change: Option<f64>, metric: &Metric) -> String {
+    let first = match level {
+        Level::Number(value) => format!("{value} {}", metric.unit),
+        Level::MoreThan(value) => format!("more than {value} {}", metric.unit),
+    };
+    let change = match (change, metric.kind) {
+        (Some(change), Kind::Stalls) => format!(" by {change:+.1} s/h"),
+        (Some(change), _) => format!(" by {:.1} %", change * 100.0),
+        (None, _) => String::new(),
+    };
+    let when = &standing.baseline.golden.when;
+    let since = when.get(..10).unwrap_or(when);
+    format!("drift: it changed{change} since the first accepted state ({}, {since})", first.trim())
 }
 
 /// Whether all values and the level are places of a cliff, or all say that there is none.

@@ -4,7 +4,6 @@
 //! Pure. Knows no figures, only their evidence.
 
 use super::Verdict;
-use super::baseline::Level;
 use super::compare::too_good;
 use super::comparing::{Open, Stand};
 use super::family::rejected;
@@ -12,7 +11,7 @@ use super::judge::{Judged, Role};
 use super::looks::Levels;
 use super::standing::Standing;
 use super::weighed::Weighed;
-use crate::analysis::metric::{Kind, Metric};
+use crate::analysis::metric::Metric;
 
 /// Concludes from all metrics of a comparison.
 pub(super) fn conclude(standing: &Standing<'_>, stands: Vec<(Metric, Stand)>) -> Vec<Judged> {
@@ -45,15 +44,15 @@ fn worse<'a>(
 
 /// The same against the first accepted state: a family of its own.
 fn worse_than_golden(stands: &[(Metric, Stand)], level: f64) -> Vec<bool> {
-    worse(stands, level, |stand| stand.golden.as_ref().map(|(weighed, _)| weighed))
+    worse(stands, level, |stand| stand.golden.as_ref().map(|golden| &golden.weighed))
 }
 
 fn one(standing: &Standing<'_>, metric: Metric, stand: Stand, worse: bool, drifted: bool, levels: Levels) -> Judged {
     let Stand { role, said, reason, against, open, golden } = stand;
-    let weighed = against.as_ref().and_then(|against| against.weighed);
+    let weighed = against.as_ref().and_then(|against| against.weighed.as_ref());
     let tolerance = against.as_ref().and_then(|against| against.tolerance).unwrap_or(0.0);
     let (verdict, reason) = match (open, weighed) {
-        (Some(Open::All), Some(weighed)) => weigh(&weighed, worse, tolerance, levels),
+        (Some(Open::All), Some(weighed)) => weigh(weighed, worse, tolerance, levels),
         (Some(Open::HeldOnly), Some(weighed)) => {
             let held = weighed.evidence.against_beyond() <= levels.held;
             (if held { Verdict::Held } else { Verdict::Inconclusive }, reason)
@@ -61,8 +60,8 @@ fn one(standing: &Standing<'_>, metric: Metric, stand: Stand, worse: bool, drift
         _ => (said, reason),
     };
     let (verdict, mut reason) = match golden {
-        Some((weighed, level)) if drifted && !matches!(verdict, Verdict::Regressed | Verdict::Error) => {
-            (Verdict::Regressed, drift(standing, level, Some(weighed.change()), &metric))
+        Some(golden) if drifted && !matches!(verdict, Verdict::Regressed | Verdict::Error) => {
+            (Verdict::Regressed, golden.drift)
         }
         _ => (verdict, reason),
     };
@@ -86,22 +85,6 @@ fn weigh(weighed: &Weighed, worse: bool, tolerance: f64, levels: Levels) -> (Ver
     } else {
         (Verdict::Inconclusive, weighed.undecided(&tolerance))
     }
-}
-
-/// `drift: it changed by -10.0 % since the first accepted state (100 MB/s, 2025-02-03)`
-pub(super) fn drift(standing: &Standing<'_>, level: Level, change: Option<f64>, metric: &Metric) -> String {
-    let first = match level {
-        Level::Number(value) => format!("{} {}", super::baseline::rounded(value), metric.unit),
-        Level::MoreThan(value) => format!("more than {value} {}", metric.unit),
-    };
-    let change = match (change, metric.kind) {
-        (Some(change), Kind::Stalls) => format!(" by {change:+.1} s/h"),
-        (Some(change), _) => format!(" by {:.1} %", change * 100.0),
-        (None, _) => String::new(),
-    };
-    let when = &standing.baseline.golden.when;
-    let since = when.get(..10).unwrap_or(when);
-    format!("drift: it changed{change} since the first accepted state ({}, {since})", first.trim())
 }
 
 /// What else changed takes every conclusion away, and is named; an error stays one. A link, cache or scheduler that

@@ -56,13 +56,13 @@ impl Evidence {
         self.tail(-self.loss - self.allowed - ROUNDING)
     }
 
-    /// P(T > difference / error). Without noise the sign decides.
+    /// P(T > difference / error), and 1 where it is ½ or more: nothing is shown by it. Without noise the sign decides.
     fn tail(&self, difference: f64) -> f64 {
         let error = self.error();
-        if error < ROUNDING {
-            return if difference > 0.0 { 0.0 } else { 1.0 };
+        if difference <= 0.0 {
+            return 1.0;
         }
-        upper_tail(difference / error, self.df)
+        if error < ROUNDING { 0.0 } else { upper_tail(difference / error, self.df) }
     }
 
     /// The smallest loss that these runs can tell from none, at a one-sided error of 5 %.

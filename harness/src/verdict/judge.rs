@@ -101,8 +101,7 @@ pub fn judge(metrics: Vec<Metric>, rules: &Rules) -> Vec<Judged> {
 pub fn judge_against(rules: &Rules, standing: &Standing<'_>) -> Vec<Judged> {
     let ids = standing.ids();
     let gates = ids.iter().map(String::as_str).filter(|id| role(id, rules) == Role::Gate);
-    let spreads = gates.filter_map(|id| Some((id, standing.spread(id)?))).collect();
-    let comparing = Comparing { standing, rules, spreads };
+    let comparing = Comparing::new(standing, rules, gates);
     let stands = ids.iter().map(|id| {
         let metric = standing.metric(id);
         let stand = comparing.of(&metric, role(id, rules));

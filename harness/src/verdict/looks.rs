@@ -50,6 +50,15 @@ impl Looks {
         Looks(held.into_iter().zip(fail).map(|(held, fail)| Levels { held, fail }).collect())
     }
 
+    /// A single look, at so many runs.
+    #[must_use]
+    pub fn once(runs: usize) -> Looks {
+        let nothing = Levels { held: 0.0, fail: 0.0 };
+        let mut levels = vec![nothing; runs.max(1)];
+        levels[runs.max(1) - 1] = Levels { held: HELD_ERROR, fail: FAIL_ERROR };
+        Looks(levels)
+    }
+
     /// The levels after so many runs: nothing can be concluded from none, nor from more than were planned.
     #[must_use]
     pub fn after(&self, runs: usize) -> Levels {

@@ -43,6 +43,13 @@ impl Spread {
     }
 }
 
+/// What one metric says of its kind: a shift of the mean of ln σ², and how much it counts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Says {
+    shift: f64,
+    weight: f64,
+}
+
 /// What is typical of the variances of a kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prior {
@@ -59,23 +66,29 @@ impl Prior {
         Prior { log_variance: 2.0 * libm::log(cv.max(1e-9)), metrics: 0 }
     }
 
-    /// Moved towards what other metrics of the kind show on this drive.
-    ///
-    /// Each says ln s² − digamma(d/2) + ln(d/2), with the variance trigamma(d/2) of its own chance and that of the
-    /// scatter among metrics (Smyth 2004, section 6.2); the profile's figure counts as three that are exactly known.
+    /// What a metric of the kind says of it: ln s² − digamma(d/2) + ln(d/2), with the variance trigamma(d/2) of its own
+    /// chance and that of the scatter among metrics (Smyth 2004, section 6.2). None without degrees of freedom.
     #[must_use]
-    pub fn with_history(self, others: impl IntoIterator<Item = Spread>) -> Prior {
-        let scatter = 4.0 * SCATTER * SCATTER;
+    pub fn said_by(&self, metric: Spread) -> Option<Says> {
+        if metric.df <= 0.0 {
+            return None;
+        }
+        let half = metric.df / 2.0;
         let most = 2.0 * libm::log(MOST_FACTOR);
-        let (mut weights, mut sum, mut metrics) = (PROFILE_METRICS / scatter, 0.0, 0);
-        for other in others.into_iter().filter(|other| other.df > 0.0) {
-            let half = other.df / 2.0;
-            // Runs that do not differ at all are quieter than any instrument can show.
-            let own = if other.variance > 0.0 { libm::log(other.variance) } else { f64::NEG_INFINITY };
-            let shift = own - digamma(half) + libm::log(half) - self.log_variance;
-            let weight = 1.0 / (trigamma(half) + scatter);
+        // Runs that do not differ at all are quieter than any instrument can show.
+        let own = if metric.variance > 0.0 { libm::log(metric.variance) } else { f64::NEG_INFINITY };
+        let shift = own - digamma(half) + libm::log(half) - self.log_variance;
+        Some(Says { shift: shift.clamp(-most, most), weight: 1.0 / (trigamma(half) + 4.0 * SCATTER * SCATTER) })
+    }
+
+    /// Moved towards what other metrics of the kind say on this drive; the profile's figure counts as three that are
+    /// exactly known.
+    #[must_use]
+    pub fn with_history(self, others: impl IntoIterator<Item = Says>) -> Prior {
+        let (mut weights, mut sum, mut metrics) = (PROFILE_METRICS / (4.0 * SCATTER * SCATTER), 0.0, 0);
+        for Says { shift, weight } in others {
             weights += weight;
-            sum += weight * shift.clamp(-most, most);
+            sum += weight * shift;
             metrics += 1;
         }
         Prior { log_variance: self.log_variance + sum / weights, metrics }
@@ -138,7 +151,7 @@ mod tests {
     #[test]
     fn a_drives_history_moves_the_prior_and_one_wild_metric_does_not_run_off_with_it() {
         let prior = Prior::typical(0.01);
-        let of = |cv: f64| Spread { variance: cv * cv, df: 8.0 };
+        let of = |cv: f64| prior.said_by(Spread { variance: cv * cv, df: 8.0 }).unwrap();
         let quiet = prior.with_history([of(0.003), of(0.003), of(0.003), of(0.003)]);
         assert!((0.004..0.007).contains(&quiet.cv()), "{}", quiet.cv());
         assert_eq!(quiet.metrics, 4);
@@ -146,6 +159,7 @@ mod tests {
         assert!(wild.cv() < 0.02, "{}", wild.cv());
         let exact = prior.with_history([of(0.0)]);
         assert!(exact.cv() > 0.005, "{}", exact.cv());
-        assert_eq!(prior.with_history([Spread { variance: 9.0, df: 0.0 }]), prior);
+        assert_eq!(prior.said_by(Spread { variance: 9.0, df: 0.0 }), None);
+        assert_eq!(prior.with_history([]), prior);
     }
 }

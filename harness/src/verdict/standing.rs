@@ -40,7 +40,7 @@ impl Standing<'_> {
         ids
     }
 
-    /// The metric over all runs: the mean figure where each has one, else what the last run says.
+    /// The metric over all runs: the median figure where each has one, else what the last run says.
     pub(super) fn metric(&self, id: &str) -> Metric {
         let values = self.values(id);
         let last = || values.last().cloned().flatten().unwrap_or(Value::Absent("not-measured"));

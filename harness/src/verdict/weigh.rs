@@ -52,7 +52,7 @@ impl Scale {
     }
 
     /// The figure of a number on the scale.
-    fn figure(self, number: f64) -> f64 {
+    pub(super) fn figure(self, number: f64) -> f64 {
         match self {
             Scale::Log { level, more: true } => level * libm::exp(-number),
             Scale::Log { level, more: false } => level * libm::exp(number),
@@ -78,11 +78,11 @@ impl Scale {
         }
     }
 
-    /// A loss on the scale as a change of the figure: −0.05 for a rate that fell by 5 %.
-    pub(super) fn change(self, loss: f64) -> f64 {
+    /// How a figure differs from the level: −0.05 for a rate that fell by 5 %; of stalls in seconds an hour.
+    pub(super) fn change(self, value: f64, level: f64) -> f64 {
         match self {
-            Scale::Log { more: true, .. } => libm::expm1(-loss),
-            Scale::Log { more: false, .. } | Scale::Linear { .. } => self.as_written(loss),
+            Scale::Log { .. } => value / level - 1.0,
+            Scale::Linear { .. } => value - level,
         }
     }
 
@@ -111,12 +111,6 @@ impl Figures {
     pub(super) fn spread(&self) -> Spread {
         let others = self.other_units.iter().map(Vec::as_slice);
         Spread::within(others.chain([self.runs.as_slice(), &self.same_unit]))
-    }
-
-    /// The baseline's figure that the runs are compared with.
-    pub(super) fn level(&self, scale: Scale) -> f64 {
-        let means: Vec<f64> = self.other_units.iter().map(|unit| mean(unit)).collect();
-        scale.figure(mean(if self.paired() { &self.same_unit } else { &means }))
     }
 
     /// Runs of the baseline that they are compared with.

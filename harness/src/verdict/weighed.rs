@@ -4,11 +4,11 @@
 
 use super::compare::short;
 use super::evidence::Evidence;
-use super::noise::{PRIOR_DF, Prior};
+use super::noise::{PRIOR_DF, Prior, mean};
 use super::weigh::Scale;
 
 /// A loss, its evidence, and the noise that it was weighed by.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Weighed {
     /// On the scale of comparison.
     pub evidence: Evidence,
@@ -19,15 +19,11 @@ pub struct Weighed {
     /// Whether the baseline has runs on the same unit.
     pub same_unit: bool,
     pub(super) scale: Scale,
+    /// The candidate's runs on the scale.
+    pub(super) runs: Vec<f64>,
 }
 
 impl Weighed {
-    /// The change as people write it: a fraction; for stalls in seconds an hour.
-    #[must_use]
-    pub fn change(&self) -> f64 {
-        self.scale.change(self.evidence.loss)
-    }
-
     /// The smallest loss that these runs tell from none, as the tolerance is written.
     #[must_use]
     pub fn noise_floor(&self) -> f64 {
@@ -51,6 +47,24 @@ impl Weighed {
     #[must_use]
     pub fn run_noise(&self) -> f64 {
         libm::sqrt(self.evidence.per_run)
+    }
+
+    /// The figure of each run of the candidate, the latest last.
+    #[must_use]
+    pub fn figures(&self) -> Vec<f64> {
+        self.runs.iter().map(|run| self.scale.figure(*run)).collect()
+    }
+
+    /// How far the first of three runs or more stands from the mean of the others, in standard deviations.
+    #[must_use]
+    pub fn first_stands_out(&self) -> f64 {
+        match self.runs.split_first() {
+            Some((first, others)) if others.len() > 1 => {
+                let error = libm::sqrt(self.evidence.per_run * (1.0 + 1.0 / others.len() as f64));
+                (first - mean(others)) / error
+            }
+            _ => 0.0,
+        }
     }
 
     /// A loss, or another amount on the scale of the tolerance, for people: `5 %`, `12 s/h`.

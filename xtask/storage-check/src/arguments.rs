@@ -50,6 +50,8 @@ pub(crate) enum Command {
     /// Accept runs as the state that later ones are compared with, and look at what was accepted
     #[command(after_help = BASELINE_EXAMPLES)]
     Baseline(BaselineArguments),
+    /// Prove on drives whose truth is known that the gate passes what is equal and fails what is worse
+    SelfTest(SelfTestArguments),
 }
 
 /// What to measure, by what, and where the files go.
@@ -96,16 +98,18 @@ pub(crate) struct RunArguments {
     /// Leave the test files in place at the end
     #[arg(long)]
     pub(crate) keep: bool,
-    /// Measure this many times, each a run of its own; the exit code is the gravest
+    /// Measure up to this many times, each a run of its own, until all runs together decide; the last one's report and
+    /// exit code are those of all. --max-write then bounds all runs together
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000),
           conflicts_with_all = ["resume", "discard"])]
     pub(crate) repeat: u32,
     /// End the run after this time at the latest, such as 30min, finished or not
     #[arg(long, value_name = "TIME", value_parser = parse_nanos)]
     pub(crate) max_time: Option<Nanos>,
-    /// Run this by the shell first, to switch what is under test; the run fails if it does
+    /// Run this by the shell first, to switch what is under test; the run fails if it does. Given twice, the first
+    /// switches to the state to compare with and the second to the one that is judged, measured in the order A-B-B-A
     #[arg(long, value_name = "CMD", conflicts_with_all = ["resume", "discard"])]
-    pub(crate) before_run: Option<String>,
+    pub(crate) before_run: Vec<String>,
     /// At the end, leave the drive as it is, or tell it which space is unused
     #[arg(long, value_enum, default_value_t = AfterRun::Leave)]
     pub(crate) after: AfterRun,
@@ -151,6 +155,7 @@ impl Arguments {
             Some(Command::Plan(arguments)) => arguments.options,
             Some(Command::Judge(arguments)) => arguments.options,
             Some(Command::Baseline(arguments)) => arguments.command.options(),
+            Some(Command::SelfTest(arguments)) => arguments.options,
         }
     }
 }

@@ -148,7 +148,8 @@ fn show(file: &Path, baseline: &Baseline) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(["metric", "baseline", "runs", "golden", ""]);
     for (id, accepted) in &baseline.metric {
-        let golden = baseline.golden.of(id).map(|(level, _)| figure(level, &accepted.unit)).unwrap_or_default();
+        let golden =
+            baseline.golden.of(id, accepted.kind).map(|(level, _)| figure(level, &accepted.unit)).unwrap_or_default();
         table.add_row([id.clone(), level(accepted), accepted.runs().to_string(), golden, remark(accepted)]);
     }
     for figures in 1..4 {

@@ -16,7 +16,8 @@ pub(crate) fn judge(arguments: &JudgeArguments, console: &Console) -> Exit {
         Err(why) => return failed(&why, console),
     };
     let mut reports = Vec::new();
-    let exits: Vec<Exit> = arguments
+    let mut together: Vec<String> = Vec::new();
+    let exits: Vec<(String, Exit)> = arguments
         .runs
         .iter()
         .map(|run| match stored::judge(run, &judging, arguments.out.as_deref()) {
@@ -34,9 +35,11 @@ pub(crate) fn judge(arguments: &JudgeArguments, console: &Console) -> Exit {
                         console.result(&summary::render(&outcome.report, folder, console));
                     }
                 }
-                Exit::of(outcome.report.exit_code)
+                let report = &outcome.report;
+                together.extend(report.runs.iter().filter(|run| **run != report.run).cloned());
+                (report.run.clone(), Exit::of(report.exit_code))
             }
-            Err(why) => failed(&why, console),
+            Err(why) => (String::new(), failed(&why, console)),
         })
         .collect();
     if console.format == Format::Json {
@@ -44,7 +47,9 @@ pub(crate) fn judge(arguments: &JudgeArguments, console: &Console) -> Exit {
         let text = reports.join(",\n");
         console.result(&if arguments.runs.len() == 1 { text } else { format!("[{text}]") });
     }
-    Exit::gravest(exits)
+    // A run that a later one is judged together with has had its say there, unless it failed.
+    let counts = |(run, exit): &(String, Exit)| !together.contains(run) || *exit == Exit::RunFailed;
+    Exit::gravest(exits.into_iter().filter(counts).map(|(_, exit)| exit))
 }
 
 /// What the arguments ask of a verdict; `rules` names a profile.

@@ -11,6 +11,7 @@ mod judge;
 mod plan;
 mod progress;
 mod run;
+mod self_test;
 mod signals;
 mod summary;
 
@@ -39,6 +40,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Plan(arguments)) => plan::plan(arguments, &mut console),
         Some(Command::Judge(arguments)) => judge::judge(arguments, &console),
         Some(Command::Baseline(arguments)) => baseline::baseline(&arguments.command, &console),
+        Some(Command::SelfTest(arguments)) => self_test::self_test(arguments, &console),
     };
     // A panic is a defect, never a verdict: it has a code of its own.
     catch_unwind(AssertUnwindSafe(run)).unwrap_or(Exit::RunFailed).into()

@@ -6,13 +6,14 @@ use std::sync::atomic::AtomicBool;
 
 use harness::plan::builtin;
 use harness::plan::profile::Profile;
+use harness::session::series::Series;
 use harness::session::{self, After, Limits, Outcome, Request, RequestError};
 use harness::target::Consent;
 
 use crate::arguments::{AfterRun, Format, RunArguments, What};
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::judge::judging;
+use crate::judge::{failed, judging};
 use crate::progress::Progress;
 use crate::{signals, summary};
 
@@ -27,50 +28,66 @@ pub(crate) fn run(arguments: &RunArguments, console: &mut Console) -> Exit {
             return Exit::RunFailed;
         }
     };
-    let (mut exits, mut earlier) = (Vec::new(), Vec::new());
-    for _ in 0..arguments.repeat {
-        let exit = match measure(arguments, earlier.clone(), console, &stop) {
-            Ok(outcome) => {
-                earlier.push(outcome.report.run.clone());
-                finish(&outcome, console)
+    if let Some(run) = &arguments.resume {
+        return resume(run, arguments, console, &stop);
+    }
+    let (mut series, mut exits) = match series(arguments) {
+        Ok(series) => (series, Vec::new()),
+        Err(why) => return failed(&why, console),
+    };
+    loop {
+        let mut progress = Progress::new(console, arguments.verbose);
+        let outcome = match session::run(&series.next_request(), &mut progress, &stop) {
+            Ok(outcome) => outcome,
+            Err(RequestError::Budget(why)) if series.has_begun() => {
+                console.remark(&format!("the write budget is spent: {why}"));
+                break;
             }
-            Err(why) => {
-                console.error(&why.to_string());
-                exit_of(&why)
-            }
+            Err(why) => return failed(&why, console),
         };
-        exits.push(exit);
-        // What cannot be measured now is not tried again.
-        if matches!(exit, Exit::Usage | Exit::Refused | Exit::RunFailed) {
+        let ended = series.take(&outcome);
+        exits.push(finish(&outcome, console));
+        if let Some(ended) = ended {
+            if series.runs() > 1 {
+                console.remark(&ended.to_string());
+            }
             break;
         }
     }
-    Exit::gravest(exits)
+    // The last run's verdict is that of all runs together.
+    exits.pop().unwrap_or(Exit::RunFailed)
 }
 
-fn measure(
-    arguments: &RunArguments,
-    earlier: Vec<String>,
-    console: &mut Console,
-    stop: &Arc<AtomicBool>,
-) -> Result<Outcome, RequestError> {
-    let after = After { keep: arguments.keep, purge: arguments.after == AfterRun::Purge };
+fn resume(run: &Path, arguments: &RunArguments, console: &mut Console, stop: &Arc<AtomicBool>) -> Exit {
+    let limits = Limits { after: after(arguments), max_time: arguments.max_time };
     let mut progress = Progress::new(console, arguments.verbose);
-    if let Some(run) = &arguments.resume {
-        let limits = Limits { after, max_time: arguments.max_time };
-        return session::resume(run, limits, &judging(&arguments.judged, None)?, &mut progress, stop);
+    let resumed = judging(&arguments.judged, None)
+        .and_then(|judging| session::resume(run, limits, &judging, &mut progress, stop));
+    match resumed {
+        Ok(outcome) => finish(&outcome, console),
+        Err(why) => failed(&why, console),
     }
+}
+
+fn after(arguments: &RunArguments) -> After {
+    After { keep: arguments.keep, purge: arguments.after == AfterRun::Purge }
+}
+
+fn series(arguments: &RunArguments) -> Result<Series, RequestError> {
+    let after = after(arguments);
     let request = Request {
         out: arguments.out.clone(),
         keep: after.keep,
         purge_after: after.purge,
         max_time: arguments.max_time,
-        before_run: arguments.before_run.clone(),
         judging: judging(&arguments.judged, None)?,
-        earlier,
         ..request(&arguments.what)?
     };
-    session::run(&request, &mut progress, stop)
+    if arguments.before_run.len() > 2 {
+        let why = "--before-run is given more than twice: one switches before every run, two alternate";
+        return Err(RequestError::Run(why.to_owned()));
+    }
+    Ok(Series::new(request, arguments.repeat, arguments.before_run.clone()))
 }
 
 /// What the arguments ask for.

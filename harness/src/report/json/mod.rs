@@ -15,6 +15,7 @@ use crate::verdict::Verdict;
 use crate::verdict::baseline::Level as Accepted;
 use crate::verdict::judge::{Judged, Role};
 use crate::verdict::surroundings::Change;
+use crate::verdict::weighed::Weighed;
 
 /// Version of the format.
 pub const SCHEMA: u32 = 1;
@@ -115,6 +116,26 @@ struct MetricLine<'a> {
     baseline_more_than: Option<Number>,
     /// The smallest change that could be told from none, as `change`.
     noise_floor: Option<Number>,
+    /// The smallest loss that the gate would have failed nineteen times of twenty, as `tolerance`.
+    smallest_loss: Option<Number>,
+    /// The greatest loss that the runs leave possible (one-sided 95 %), as `tolerance`.
+    most_loss: Option<Number>,
+    /// The figure of each run that was judged, the latest last; empty where nothing was weighed.
+    runs: Vec<Number>,
+    /// Standard deviation of one run as a fraction, what it was moderated by, and its degrees of freedom.
+    noise: Option<Noise>,
+    /// Further runs that would decide if the loss stays what it is.
+    more_runs: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct Noise {
+    run: Number,
+    prior: Number,
+    /// Other metrics of its kind that the prior rests on, besides the profile.
+    prior_metrics: usize,
+    df: Number,
+    own_df: Number,
 }
 
 #[derive(Serialize)]
@@ -286,6 +307,23 @@ fn metric(judged: &Judged) -> MetricLine<'_> {
         explanation: sentence.filter(|sentence| word.is_some_and(|word| word != *sentence)),
         baseline_more_than: against.and_then(|against| more_than(against.level)),
         noise_floor: weighed.map(|weighed| Number(weighed.noise_floor())),
+        smallest_loss: weighed.map(|weighed| Number(weighed.smallest_loss())),
+        most_loss: weighed.map(|weighed| Number(weighed.most_loss())),
+        runs: weighed.map(|weighed| weighed.figures().into_iter().map(Number).collect()).unwrap_or_default(),
+        noise: weighed.map(noise),
+        more_runs: weighed
+            .filter(|_| judged.verdict == Verdict::Inconclusive)
+            .and_then(|weighed| weighed.evidence.more_runs()),
+    }
+}
+
+fn noise(weighed: &Weighed) -> Noise {
+    Noise {
+        run: Number(weighed.run_noise()),
+        prior: Number(weighed.prior.cv()),
+        prior_metrics: weighed.prior.metrics,
+        df: Number(weighed.evidence.df),
+        own_df: Number(weighed.own_df),
     }
 }
 

@@ -6,7 +6,6 @@ use crate::report::table::row;
 use crate::report::{FailureKind, Report};
 use crate::session::judging::Bench;
 use crate::verdict::Verdict;
-use crate::verdict::baseline::Baseline;
 use crate::verdict::judge::{Judged, Role, overall};
 use crate::verdict::surroundings::Change;
 
@@ -18,20 +17,27 @@ pub(super) enum Basis<'a> {
     None(&'a Bench),
     /// There is one, of something else; why.
     Unusable(&'a Bench, String),
-    /// The run was compared.
-    Compared(&'a Bench, &'a Baseline),
+    /// The run was compared, with those that went before it.
+    Compared {
+        /// What was found.
+        bench: &'a Bench,
+        /// Runs of the baseline.
+        baseline_runs: usize,
+        /// Runs that were judged together.
+        runs: usize,
+    },
 }
 
 impl Basis<'_> {
     fn bench(&self) -> Option<&Bench> {
         match self {
             Basis::NotAsked => None,
-            Basis::None(bench) | Basis::Unusable(bench, _) | Basis::Compared(bench, _) => Some(bench),
+            Basis::None(bench) | Basis::Unusable(bench, _) | Basis::Compared { bench, .. } => Some(bench),
         }
     }
 
     fn compared(&self) -> bool {
-        matches!(self, Basis::Compared(..))
+        matches!(self, Basis::Compared { .. })
     }
 }
 
@@ -110,12 +116,13 @@ fn headline(report: &Report, basis: &Basis<'_>, verify_errors: u64, comparable: 
             format!("there is no baseline at {}, and one is required", bench.found.path.display())
         }
         (Verdict::NoBaseline, _) => "measured; there is no baseline to compare with yet".to_owned(),
-        (Verdict::Improved, Basis::Compared(..)) => {
+        (Verdict::Improved, Basis::Compared { .. }) => {
             format!("better than the baseline: {}", deciding(report, Verdict::Improved, broken_line).join("; "))
         }
-        (Verdict::Held, Basis::Compared(_, baseline)) => {
-            let runs = baseline.provenance.run.len();
-            format!("as good as the baseline of {runs} run{}", if runs == 1 { "" } else { "s" })
+        (Verdict::Held, Basis::Compared { baseline_runs, runs, .. }) => {
+            let several = |runs: usize| format!("{runs} run{}", if runs == 1 { "" } else { "s" });
+            let by = if *runs == 1 { String::new() } else { format!(", by {} together", several(*runs)) };
+            format!("as good as the baseline of {}{by}", several(*baseline_runs))
         }
         (Verdict::Held | Verdict::Improved, _) => "within all limits".to_owned(),
     }

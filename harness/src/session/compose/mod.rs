@@ -6,6 +6,7 @@ mod candidate;
 mod conclude;
 mod notes;
 mod suites;
+mod together;
 
 use super::Request;
 use super::folder::{RunFolder, drive_line};
@@ -14,7 +15,7 @@ use crate::analysis::random::LevelFindings;
 use crate::analysis::space::{self, fsef};
 use crate::analysis::suite::FillSuite;
 use crate::environment::Environment;
-use crate::journal::record::{Header, Outcome};
+use crate::journal::record::{Header, Outcome, Repeat};
 use crate::journal::replay::Replay;
 use crate::plan::profile::{ByKind, Profile};
 use crate::plan::text::Share;
@@ -24,14 +25,14 @@ use crate::verdict::Verdict;
 use crate::verdict::baseline::Baseline;
 use crate::verdict::candidate::Candidate;
 use crate::verdict::judge::{Limit, Rules, judge, judge_against};
-use crate::verdict::looks::Looks;
 use crate::verdict::standing::Standing;
 use crate::verdict::tolerance::{KnownShares, Shares};
 use candidate::candidate;
 pub use candidate::{key, unit};
 use conclude::{Basis, conclude, exit_code, failure_line};
-use notes::{incomparable, notes};
+use notes::{incomparable, notes, warm_up};
 use suites::{fill_report, fill_suite, fsef_line, level_report, levels};
+use together::Together;
 
 /// The report of a run from what its journal tells, without any baseline.
 #[must_use]
@@ -59,48 +60,62 @@ pub fn judged(replay: &Replay, bench: Option<&Bench>) -> (Report, Candidate) {
     report.failure = failure(replay).or(damaged.map(|message| Failure { kind: FailureKind::Failed, message }));
     // What ended early lacks metrics and has others of a part: nothing of it is compared.
     let bench = bench.filter(|_| report.failure.is_none());
-    let basis = compare(&mut report, &run, &rules, bench);
+    let basis = compare(&mut report, &run, header.repeat, &rules, bench);
     report.random_write = levels.iter().map(|level| level_report(replay, level)).collect();
     report.fsef = fsef.map(fsef_line);
     report.fill = suite.map(|suite| fill_report(replay, &suite));
     report.bytes_written = replay.bytes_written().0;
     report.elapsed_s = replay.last_ns.secs();
     let ratios = incomparable(replay);
+    let of_the_runs = std::mem::take(&mut report.notes);
     report.notes = notes(replay, &ratios);
+    report.notes.extend(of_the_runs);
     conclude(&mut report, &basis, replay.verify_errors(), ratios.is_empty());
     (report, run)
 }
 
 /// Judges the metrics against the baseline, where there is one of the same thing.
-fn compare<'a>(report: &mut Report, run: &Candidate, rules: &Rules, bench: Option<&'a Bench>) -> Basis<'a> {
+fn compare<'a>(
+    report: &mut Report,
+    run: &Candidate,
+    repeat: Repeat,
+    rules: &Rules,
+    bench: Option<&'a Bench>,
+) -> Basis<'a> {
     let Some(bench) = bench else {
         report.metrics = judge(run.metrics.clone(), rules);
         return Basis::NotAsked;
     };
+    let together = Together::new(run, repeat, bench, rules);
+    report.notes.clone_from(&together.notes);
     let line = |baseline: &Baseline, why: Option<String>| BaselineLine {
-        path: bench.found.path.display().to_string(),
+        path: match together.other_state {
+            Some(_) => "the state after the first --before-run".to_owned(),
+            None => bench.found.path.display().to_string(),
+        },
         runs: baseline.provenance.run.clone(),
         accepted: baseline.accepted.last().map(|accepted| accepted.when.clone()).unwrap_or_default(),
         not_used: why,
     };
-    let Some(baseline) = &bench.found.baseline else {
+    let Some(baseline) = together.other_state.as_ref().or(bench.found.baseline.as_ref()) else {
         report.metrics = judge(run.metrics.clone(), rules);
         return Basis::None(bench);
     };
-    if let Some(why) = run.incomparable(baseline) {
+    let (runs, latest) = (together.runs.as_slice(), together.runs.last().unwrap_or(run));
+    if let Some(why) = latest.incomparable(baseline) {
         report.metrics = judge(run.metrics.clone(), rules);
         report.baseline = Some(line(baseline, Some(why.clone())));
         return Basis::Unusable(bench, why);
     }
     let unit_spread = rules.unit_spread != KnownShares::default();
-    let around = run.surroundings(baseline, &bench.judging.under_test, unit_spread);
+    let around = latest.surroundings(baseline, &bench.judging.under_test, unit_spread);
     let (confounded, side_effect) = (around.confounded.as_deref(), around.side_effect.as_deref());
-    let looks = Looks::new(baseline.provenance.run.len(), 1);
-    let runs = std::slice::from_ref(run);
+    let looks = together.looks(baseline);
     report.metrics = judge_against(rules, &Standing { runs, looks: &looks, baseline, confounded, side_effect });
+    report.notes.extend(warm_up(&report.metrics));
     report.changes = around.changes;
     report.baseline = Some(line(baseline, None));
-    Basis::Compared(bench, baseline)
+    Basis::Compared { bench, baseline_runs: baseline.provenance.run.len(), runs: runs.len() }
 }
 
 /// The profile's name that a run was made under; its fingerprint where this version cannot read it.

@@ -4,6 +4,7 @@ use crate::journal::record::Counted;
 use crate::journal::replay::{PhaseReplay, Replay};
 use crate::plan::phase::Work;
 use crate::plan::profile::Data;
+use crate::verdict::judge::{Judged, Role};
 
 /// What a device counts may differ from what was submitted: metadata add to it, rounding takes away.
 const RATIO: std::ops::RangeInclusive<f64> = 0.98..=1.10;
@@ -66,4 +67,23 @@ pub(super) fn notes(replay: &Replay, incomparable: &[String]) -> Vec<String> {
         notes.push("the journal is on the measured drive; its few writes are part of the figures".to_owned());
     }
     notes
+}
+
+/// How far the first of several runs may stand from the later ones, in standard deviations of that difference.
+const WARM: f64 = 3.0;
+
+/// Gates whose first run differs from the later ones by more than their noise: the drive was not yet, or no longer,
+/// what it was then.
+pub(super) fn warm_up(judged: &[Judged]) -> Option<String> {
+    let differs = |judged: &&Judged| {
+        let weighed = judged.against.as_ref().and_then(|against| against.weighed.as_ref());
+        judged.role == Role::Gate && weighed.is_some_and(|weighed| weighed.first_stands_out().abs() > WARM)
+    };
+    let ids: Vec<&str> = judged.iter().filter(differs).map(|judged| judged.metric.id.as_str()).collect();
+    (!ids.is_empty()).then(|| {
+        format!(
+            "the first run differs from the later ones by more than the noise ({}): warm-up, or wear?",
+            ids.join(", ")
+        )
+    })
 }

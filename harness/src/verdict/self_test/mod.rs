@@ -5,9 +5,13 @@
 
 mod claims;
 mod draws;
+mod rivals;
+mod table;
 mod world;
 
 pub use claims::{Claim, claims};
+pub use rivals::Rival;
+pub use table::{Line, table};
 pub use world::{Subject, World};
 
 use super::Verdict;
@@ -54,6 +58,9 @@ impl Tally {
         self.share(self.runs)
     }
 }
+
+#[cfg(test)]
+mod tests;
 
 impl World {
     /// Lets a gate decide on so many pairs of drives, each from run to run until it is decided.

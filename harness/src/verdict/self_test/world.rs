@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::draws::Draws;
 use crate::analysis::metric::{Kind, Metric, Value};
-use crate::verdict::baseline::{Acceptance, Accepted, Baseline, Direction, Golden, Key, Provenance, SCHEMA, rounded};
+use crate::verdict::baseline::{Acceptance, Accepted, Baseline, Direction, Golden, Key, Provenance, SCHEMA};
 use crate::verdict::candidate::Candidate;
 
 /// A metric of the drives.
@@ -120,7 +120,7 @@ impl Drives<'_> {
         }
     }
 
-    /// One run's figures, to the digits that a baseline holds.
+    /// One run's figures.
     fn figures(&mut self, candidate: bool) -> Vec<f64> {
         let (world, shared) = (self.world, self.draws.normal());
         let (own, common) = (libm::sqrt(1.0 - world.shared), libm::sqrt(world.shared));
@@ -129,7 +129,7 @@ impl Drives<'_> {
             let noise = if world.heavy { self.draws.heavy() } else { self.draws.normal() };
             let noise = self.cvs[at] * (own * noise + common * shared);
             let (unit, loss) = if candidate { (self.units[at], subject.loss) } else { (0.0, 0.0) };
-            figures.push(rounded(subject.figure(noise + unit, loss)));
+            figures.push(subject.figure(noise + unit, loss));
         }
         figures
     }
