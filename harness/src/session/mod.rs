@@ -28,6 +28,7 @@ use crate::plan::profile::ProfileError;
 use crate::report::Report;
 use crate::target::guard::Need;
 use crate::target::{self, Facts};
+use crate::verdict::foresee::{self, Foreseen};
 use baselines::BaselineFileError;
 use folder::FolderError;
 pub use new::{run, run_with};
@@ -99,6 +100,10 @@ pub struct Preview {
     pub facts: Facts,
     /// Whether the guard would let it run, and if not, why.
     pub refusal: Option<String>,
+    /// What the gate could see, metric by metric; of one run against one by the profile alone where there is no baseline.
+    pub foreseen: Vec<Foreseen>,
+    /// Where the baseline lies; none where there is none.
+    pub baseline: Option<PathBuf>,
 }
 
 /// What a run would do, and whether it may.
@@ -118,7 +123,20 @@ pub fn preview(request: &Request) -> Result<Preview, PreviewError> {
     };
     let need = Need { space: plan.space, writes: plan.writes };
     let refusal = target::guard(facts.clone(), &need, &request.consent).err().map(|why| why.to_string());
-    Ok(Preview { plan, facts, refusal })
+    let (foreseen, baseline) = foresee(request, &facts)?;
+    Ok(Preview { plan, facts, refusal, foreseen, baseline })
+}
+
+/// What the gate could see, and the baseline that it goes by.
+fn foresee(request: &Request, facts: &Facts) -> Result<(Vec<Foreseen>, Option<PathBuf>), RequestError> {
+    let key = compose::key(facts, &request.profile.name);
+    let found = baselines::find(&request.judging.baselines, &key)?;
+    let (rules, runs) = (compose::rules(Some(&request.profile)), request.repeat.most.max(1) as usize);
+    let usable = found.baseline.filter(|baseline| baseline.fingerprint == request.profile.fingerprint());
+    Ok(match usable {
+        Some(baseline) => (foresee::against(&baseline, compose::unit(facts), &rules, runs), Some(found.path)),
+        None => (foresee::without_baseline(&rules, runs), None),
+    })
 }
 
 /// Why there is no preview.

@@ -8,7 +8,7 @@ use std::thread;
 use crate::verdict::self_test::{Claim, Tally, claims, gate};
 
 /// Pairs of drives a claim unless the user says otherwise.
-pub const DRAWS: u64 = 20_000;
+pub const DRAWS: u64 = 10_000;
 
 /// What came of one claim.
 #[derive(Clone, Debug)]

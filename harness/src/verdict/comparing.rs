@@ -11,7 +11,7 @@ use super::baseline::{Accepted, Direction, Level};
 use super::candidate::{is_further_cliff, suite};
 use super::compare::{Against, Said, compare, gb, up_to};
 use super::judge::{Role, Rules};
-use super::noise::{Prior, Says};
+use super::noise::{Prior, Says, Spread};
 use super::standing::Standing;
 use super::tolerance::tolerance;
 use super::weigh::{Figures, Scale};
@@ -150,7 +150,7 @@ impl<'a> Comparing<'a> {
         };
         let mut figures = self.standing.figures(&metric.id, scale);
         figures.runs = numbers.iter().map(|number| scale.number(*number)).collect();
-        match self.weighed(metric, scale, &figures, against.tolerance) {
+        match self.weighed(&metric.id, metric.kind, (scale, &figures, figures.spread()), against.tolerance) {
             Some(weighed) => {
                 let change = change(scale, metric, base);
                 let against = Against { runs: figures.compared(), change, weighed: Some(weighed), ..against };
@@ -164,29 +164,45 @@ impl<'a> Comparing<'a> {
         }
     }
 
-    fn weighed(&self, metric: &Metric, scale: Scale, figures: &Figures, tolerance: Option<f64>) -> Option<Weighed> {
-        let kind = metric.kind;
-        let others = self.history.iter().filter(|(id, (of, _))| **id != metric.id && *of == kind);
-        let others = others.map(|(_, (_, says))| *says);
-        let prior = Prior::typical(self.rules.prior_noise.of(kind).unwrap_or(0.0)).with_history(others);
+    /// What so many equal runs would say: what is known before they are made.
+    pub(super) fn foreseen(&self, id: &str, kind: Kind, tolerance: f64, runs: usize) -> Option<Weighed> {
+        let Level::Number(level) = self.standing.baseline.metric.get(id)?.level()? else { return None };
+        let scale = Scale::of(kind, level)?;
+        let mut figures = self.standing.figures(id, scale);
         let own = figures.spread();
-        let between = self.rules.unit_spread.of(kind).map(Prior::typical);
+        figures.runs = vec![figures.centre(); runs];
+        self.weighed(id, kind, (scale, &figures, own), Some(tolerance))
+    }
+
+    /// What the noise of a metric is moderated by.
+    fn prior(&self, id: &str, kind: Kind) -> Prior {
+        let others = self.history.iter().filter(|(other, (of, _))| **other != id && *of == kind);
+        let typical = Prior::typical(self.rules.prior_noise.of(kind).unwrap_or(0.0));
+        typical.with_history(others.map(|(_, (_, says))| *says))
+    }
+
+    fn weighed(
+        &self,
+        id: &str,
+        kind: Kind,
+        (scale, figures, own): (Scale, &Figures, Spread),
+        tolerance: Option<f64>,
+    ) -> Option<Weighed> {
+        let (prior, between) = (self.prior(id, kind), self.rules.unit_spread.of(kind).map(Prior::typical));
         let allowed = scale.allowed(tolerance.unwrap_or(0.0));
         let evidence = figures.evidence(allowed, prior.moderate(own), between)?;
-        Some(Weighed {
-            evidence,
-            prior,
-            own_df: own.df,
-            same_unit: figures.paired(),
-            scale,
-            runs: figures.runs.clone(),
-        })
+        let (own_df, same_unit, runs) = (own.df, figures.paired(), figures.runs.clone());
+        Some(Weighed { evidence, prior, own_df, same_unit, scale, runs })
     }
 
     /// Adds what the first accepted state says: held against today's baseline and yet worse than that is slow drift.
     fn with_golden(&self, stand: Stand, metric: &Metric, values: &[Value], bounds: &[Option<(f64, f64)>]) -> Stand {
         let Some((level, _)) = self.standing.baseline.golden.of(&metric.id, metric.kind) else { return stand };
-        let told = !values.iter().any(|value| matches!(value, Value::Absent(_)));
+        // Where nothing was accepted since, the first state is today's, and all is said.
+        let since = self.standing.baseline.metric.get(&metric.id).is_some_and(|accepted| {
+            self.standing.baseline.golden.values.get(&metric.id).is_none_or(|golden| *golden != accepted.values)
+        });
+        let told = since && !values.iter().any(|value| matches!(value, Value::Absent(_)));
         if !told || matches!(stand.said, Verdict::Error) {
             return stand;
         }
@@ -200,7 +216,7 @@ impl<'a> Comparing<'a> {
                 let figures = self.standing.golden_figures(&metric.id, scale, &numbers);
                 let tolerance = stand.against.as_ref().and_then(|against| against.tolerance);
                 let drift = drift(self.standing, level, change(scale, metric, base), metric);
-                let weighed = self.weighed(metric, scale, &figures, tolerance);
+                let weighed = self.weighed(&metric.id, metric.kind, (scale, &figures, figures.spread()), tolerance);
                 Stand { golden: weighed.map(|weighed| Golden { weighed, drift }), ..stand }
             }
             _ => stand,

@@ -188,7 +188,8 @@ fn judge_limit(value: &Value, limit: &Limit, unit: &str) -> (Verdict, String) {
     }
 }
 
-fn role(id: &str, rules: &Rules) -> Role {
+/// Whether a metric of that id gates.
+pub(super) fn role(id: &str, rules: &Rules) -> Role {
     if id == VERIFY_ERRORS {
         return Role::Gate;
     }

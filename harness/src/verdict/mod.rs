@@ -11,6 +11,7 @@ mod comparing;
 mod conclude;
 pub mod evidence;
 pub mod family;
+pub mod foresee;
 pub mod judge;
 pub mod looks;
 pub mod noise;

@@ -113,6 +113,12 @@ impl Figures {
         Spread::within(others.chain([self.runs.as_slice(), &self.same_unit]))
     }
 
+    /// The mean of what the runs are compared with.
+    pub(super) fn centre(&self) -> f64 {
+        let means: Vec<f64> = self.other_units.iter().map(|unit| mean(unit)).collect();
+        mean(if self.paired() { &self.same_unit } else { &means })
+    }
+
     /// Runs of the baseline that they are compared with.
     pub(super) fn compared(&self) -> usize {
         if self.paired() { self.same_unit.len() } else { self.other_units.iter().map(Vec::len).sum() }

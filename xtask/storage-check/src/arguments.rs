@@ -126,6 +126,12 @@ pub(crate) struct RunArguments {
 pub(crate) struct PlanArguments {
     #[command(flatten)]
     pub(crate) what: What,
+    /// Folder of the baselines, to say what loss the gate could see
+    #[arg(long, value_name = "DIR", default_value = "baselines")]
+    pub(crate) baselines: PathBuf,
+    /// Runs that the gate would have at the most
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeat: u32,
     #[command(flatten)]
     pub(crate) options: Options,
 }

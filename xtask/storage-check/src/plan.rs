@@ -2,10 +2,13 @@
 
 use std::fmt::Write as _;
 
+use harness::journal::record::Repeat;
 use harness::plan::phase::{Plan, Work};
 use harness::session::folder::drive_line;
+use harness::session::judging::Judging;
 use harness::session::{self, Preview, PreviewError};
 use harness::units::{Bytes, Nanos, Rate};
+use harness::verdict::foresee::Foreseen;
 
 use crate::arguments::{Format, PlanArguments};
 use crate::console::Console;
@@ -18,6 +21,10 @@ const FLASH: (f64, f64) = (200.0, 2_000.0);
 
 pub(crate) fn plan(arguments: &PlanArguments, console: &mut Console) -> Exit {
     let preview = request(&arguments.what)
+        .and_then(|request| {
+            let judging = Judging { baselines: arguments.baselines.clone(), ..Judging::default() };
+            Ok(session::Request { judging, repeat: Repeat { most: arguments.repeat, side: None }, ..request })
+        })
         .map_err(PreviewError::from)
         .and_then(|request| session::preview(&request).map(|preview| (request, preview)));
     match preview {
@@ -44,7 +51,7 @@ fn times(preview: &Preview) -> (Nanos, Nanos) {
 }
 
 fn text(request: &session::Request, preview: &Preview) -> String {
-    let Preview { plan, facts, refusal } = preview;
+    let Preview { plan, facts, refusal, .. } = preview;
     let mut out = String::new();
     let (least, most) = times(preview);
     let profile = &request.profile;
@@ -63,6 +70,9 @@ fn text(request: &session::Request, preview: &Preview) -> String {
     for skipped in &plan.skipped {
         line("left out", format!("{}: {}", skipped.what, skipped.reason));
     }
+    for (name, value) in gate(preview, request.repeat.most) {
+        line(name, value);
+    }
     out.push('\n');
     for phase in &plan.phases {
         let rest = if phase.rest_ns.0 > 0 { format!("rest {}, then ", phase.rest_ns) } else { String::new() };
@@ -76,6 +86,26 @@ fn text(request: &session::Request, preview: &Preview) -> String {
         None => out.push_str("\nNothing was written. `run` with the same arguments does it."),
     }
     out
+}
+
+/// What the gate could see, before anything is written.
+fn gate(preview: &Preview, runs: u32) -> Vec<(&'static str, String)> {
+    let several = |runs: usize| format!("{runs} run{}", if runs == 1 { "" } else { "s" });
+    let against = match &preview.baseline {
+        Some(path) => format!("by {} against {}", several(runs as usize), path.display()),
+        None => format!("there is no baseline yet; by {} against one of 1 run", several(runs as usize)),
+    };
+    let sees = |foreseen: &Foreseen| {
+        let hold = match foreseen.runs_to_hold {
+            Some(runs) => format!("an equal drive is held after {}", several(runs)),
+            None => format!("{} of the baseline are too few to hold an equal drive", several(foreseen.baseline_runs)),
+        };
+        let Foreseen { what, smallest_loss, tolerance, noise, .. } = foreseen;
+        format!("{what}: a loss of {smallest_loss} would fail (tolerance {tolerance}); {hold}; {noise}")
+    };
+    let lines = preview.foreseen.iter().map(sees);
+    let names = std::iter::once("gate").chain(std::iter::repeat(""));
+    names.zip(std::iter::once(against).chain(lines)).collect()
 }
 
 fn work(work: &Work, bytes: Bytes, segments: u32) -> String {
@@ -111,7 +141,7 @@ fn erases(facts: &harness::target::Facts) -> String {
 }
 
 fn json(request: &session::Request, preview: &Preview) -> String {
-    let Preview { plan, facts, refusal } = preview;
+    let Preview { plan, facts, refusal, .. } = preview;
     let (least, most) = times(preview);
     serde_json::json!({
         "schema": 1,
@@ -129,6 +159,11 @@ fn json(request: &session::Request, preview: &Preview) -> String {
         "phases": plan.phases,
         "skipped": plan.skipped,
         "refusal": refusal,
+        "baseline": preview.baseline,
+        "gate": preview.foreseen.iter().map(|foreseen| serde_json::json!({
+            "what": foreseen.what, "baseline_runs": foreseen.baseline_runs, "smallest_loss": foreseen.smallest,
+            "runs_to_hold": foreseen.runs_to_hold, "noise": foreseen.noise,
+        })).collect::<Vec<_>>(),
     })
     .to_string()
 }

@@ -231,7 +231,8 @@ fn profile_line(profile: &Profile) -> ProfileLine {
     ProfileLine { name: profile.name.clone(), version: profile.version, fingerprint: profile.fingerprint() }
 }
 
-fn rules(profile: Option<&Profile>) -> Rules {
+/// What a profile says of judging.
+pub(super) fn rules(profile: Option<&Profile>) -> Rules {
     let Some(profile) = profile else { return Rules::default() };
     let limits = profile.limits.iter().map(|(id, limit)| {
         let number = |number: Option<crate::plan::profile::Number>| number.map(crate::plan::profile::Number::value);
