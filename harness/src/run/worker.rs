@@ -175,7 +175,8 @@ struct Count<'a> {
 impl<'a> Count<'a> {
     fn new(job: &'a Job<'a>, now: Nanos) -> Count<'a> {
         let interval = now.saturating_sub(job.phase_start).0 / job.interval.0;
-        let mut count = Count { job, tally: Tally::new(interval), border: Nanos(0), now, took_time: false, bad: 0, named_bad: 0 };
+        let mut count =
+            Count { job, tally: Tally::new(interval), border: Nanos(0), now, took_time: false, bad: 0, named_bad: 0 };
         count.border = count.next_border();
         count
     }
