@@ -9,6 +9,7 @@ pub mod real;
 #[cfg(test)]
 mod real_tests;
 pub mod sim;
+pub mod simulated;
 pub mod stamp;
 pub mod sync;
 pub mod uring;
@@ -139,6 +140,9 @@ pub trait EngineFactory {
 
     /// Name for reports, such as `pwrite`.
     fn name(&self) -> &'static str;
+
+    /// Now by the clock of the engines that it makes, from the start of the run.
+    fn now(&self) -> Nanos;
 
     /// What a reader of the figures must know of the choice of engine, if anything.
     fn note(&self) -> Option<&str> {

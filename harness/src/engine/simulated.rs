@@ -1,0 +1,142 @@
+//! The simulated engine: all workers' requests on one virtual clock, in the order in which a model completes them.
+//!
+//! One engine does the work of all workers, since there is one clock. Waiting costs nothing: time jumps to the next
+//! completion. Owns slots and queue; what a request does is `sim/world.rs`'s.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::io::Errno;
+
+use super::sim::faults::Faults;
+use super::sim::world::{View, World};
+use super::sim::{Failure, Model};
+use super::{BadBlock, Batch, Completion, Engine, EngineError, EngineFactory, Op, OpKind, Setup};
+use crate::units::{Bytes, Nanos};
+
+/// Name of the simulated engine.
+pub const SIM: &str = "sim";
+
+/// Makes engines on one simulated drive, which keeps what was written from phase to phase.
+#[derive(Debug)]
+pub struct SimFactory<M> {
+    world: Arc<Mutex<World<M>>>,
+}
+
+impl<M> Clone for SimFactory<M> {
+    /// Another maker of engines on the same drive.
+    fn clone(&self) -> SimFactory<M> {
+        SimFactory { world: self.world.clone() }
+    }
+}
+
+impl<M: Model> SimFactory<M> {
+    /// A new drive of this model and capacity.
+    #[must_use]
+    pub fn new(model: M, capacity: Bytes, faults: Faults) -> SimFactory<M> {
+        SimFactory { world: Arc::new(Mutex::new(World::new(model, capacity.0, faults))) }
+    }
+}
+
+impl<M: Model> EngineFactory for SimFactory<M> {
+    type Engine = SimEngine<M>;
+
+    fn name(&self) -> &'static str {
+        SIM
+    }
+
+    fn now(&self) -> Nanos {
+        lock(&self.world).now()
+    }
+
+    fn engines(&self, setup: &Setup) -> Result<Vec<SimEngine<M>>, EngineError> {
+        let depth = setup.workers.saturating_mul(setup.queue_depth);
+        let idle = Completion {
+            op: Op { slot: 0, kind: OpKind::Trim },
+            submitted: Nanos(0),
+            completed: Nanos(0),
+            result: Ok(0),
+            bad_blocks: 0,
+        };
+        Ok(vec![SimEngine {
+            world: self.world.clone(),
+            view: View::new(setup),
+            slots: (0..depth).map(|_| (idle, Vec::new())).collect(),
+            queue: BinaryHeap::with_capacity(depth as usize),
+            submissions: 0,
+        }])
+    }
+}
+
+/// All workers of a phase.
+#[derive(Debug)]
+pub struct SimEngine<M> {
+    world: Arc<Mutex<World<M>>>,
+    view: View,
+    /// What becomes of each slot's request, with the bad blocks that it found.
+    slots: Vec<(Completion, Vec<BadBlock>)>,
+    /// Slots in flight by the moment of completion, then by age.
+    queue: BinaryHeap<Reverse<(Nanos, u64, u32)>>,
+    submissions: u64,
+}
+
+impl<M: Model> Engine for SimEngine<M> {
+    const THREADED: bool = false;
+
+    fn depth(&self) -> u32 {
+        u32::try_from(self.slots.len()).unwrap_or(u32::MAX)
+    }
+
+    #[inline]
+    fn now(&self) -> Nanos {
+        lock(&self.world).now()
+    }
+
+    #[inline]
+    fn submit(&mut self, op: Op) {
+        let mut world = lock(&self.world);
+        let (completion, bad) = &mut self.slots[op.slot as usize];
+        let submitted = world.now();
+        let served = world.serve(&mut self.view, op.kind, bad);
+        let result = served.result.map_err(errno);
+        *completion = Completion { op, submitted, completed: served.at, result, bad_blocks: served.bad_blocks };
+        self.queue.push(Reverse((served.at, self.submissions, op.slot)));
+        self.submissions += 1;
+    }
+
+    #[inline]
+    fn reap(&mut self, until: Nanos, batch: &mut Batch) {
+        let mut world = lock(&self.world);
+        let first = self.queue.peek().map(|Reverse((at, ..))| *at);
+        let Some(first) = first.filter(|first| *first <= until || *first <= world.now()) else {
+            return world.wait_until(until);
+        };
+        world.wait_until(first);
+        while let Some(Reverse((at, _, slot))) = self.queue.peek().copied()
+            && at == first
+        {
+            self.queue.pop();
+            let (completion, bad) = &mut self.slots[slot as usize];
+            batch.completions.push(*completion);
+            batch.bad.append(bad);
+        }
+    }
+}
+
+fn lock<M>(world: &Mutex<World<M>>) -> MutexGuard<'_, World<M>> {
+    // A panic elsewhere ends the run; what it left broken is only looked at for the time.
+    world.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a kernel would say.
+fn errno(failure: Failure) -> Errno {
+    match failure {
+        Failure::NotOpen => Errno::BADF,
+        Failure::NoFile => Errno::NOENT,
+        Failure::NoSpace => Errno::NOSPC,
+        Failure::Invalid => Errno::INVAL,
+        Failure::Medium => Errno::IO,
+        Failure::Gone => Errno::NODEV,
+    }
+}
