@@ -14,7 +14,7 @@ use crate::journal::replay::Replay;
 ///
 /// # Errors
 /// The run had ended by itself, or the drive does something else than these records say.
-pub(crate) fn again<F: EngineFactory>(records: &[Record], factory: &F) -> Result<(), String> {
+pub fn again<F: EngineFactory>(records: &[Record], factory: &F) -> Result<(), String> {
     if records.iter().any(|record| matches!(record, Record::End { .. })) {
         return Err("the run had ended, and a simulated drive keeps nothing beyond a run: start a new run".to_owned());
     }

@@ -10,9 +10,9 @@ mod phases;
 mod resume;
 mod worker;
 
-pub(crate) use again::again;
+pub use again::again;
 pub(crate) use job::panic_text;
-pub(crate) use resume::check_finished;
+pub use resume::check_finished;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
