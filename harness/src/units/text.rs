@@ -39,8 +39,9 @@ pub fn parse_bytes(text: &str) -> Result<Bytes, String> {
 /// # Errors
 /// Says what is wrong with the text and shows one that would do.
 pub fn parse_speed(text: &str) -> Result<Bytes, String> {
-    let size = text.trim_end().strip_suffix("/s");
-    parse_bytes(size.ok_or_else(|| format!("\"{text}\" has no \"/s\"; write a speed, such as \"138MB/s\""))?)
+    let wrong = |why: &str| format!("\"{text}\" {why}; write a speed, such as \"138MB/s\"");
+    let bytes = parse_bytes(text.trim_end().strip_suffix("/s").ok_or_else(|| wrong("has no \"/s\""))?)?;
+    if bytes.0 == 0 { Err(wrong("is no speed, nothing would ever end")) } else { Ok(bytes) }
 }
 
 /// A span as people write it, `500ms`, `10s`, `1h`; the unit is required.

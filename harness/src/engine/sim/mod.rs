@@ -4,6 +4,9 @@
 //! written extent, so that terabytes fit in memory. The same run loop, journal, analysis and verdict work on it as on
 //! a real drive. Pure and seeded: the same requests at the same times complete at the same times.
 
+pub mod drive;
+pub mod model;
+
 use crate::units::Nanos;
 
 /// What reaches the drive.
