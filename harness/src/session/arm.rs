@@ -4,11 +4,10 @@ use super::Request;
 use super::target::{Held, Site};
 use crate::engine::real::Concurrency;
 use crate::plan::phase::{Capacity, Plan, PlanError, Work};
-use crate::plan::text::Size;
 use crate::target::guard::{Armed, Consent, Need};
 use crate::target::open::{OpenError, Purpose};
 use crate::target::{self, Facts};
-use crate::units::Bytes;
+use crate::units::{Bytes, Size};
 
 /// Why a target gets no run; nothing was written to it.
 #[derive(Debug, thiserror::Error)]

@@ -12,6 +12,9 @@ mod files;
 mod look;
 pub(crate) mod world;
 
+pub mod drive;
+pub mod model;
+
 use crate::units::Nanos;
 
 /// What reaches the drive.
