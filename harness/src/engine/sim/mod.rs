@@ -10,10 +10,8 @@ pub mod drive;
 pub mod faults;
 mod files;
 mod look;
-pub(crate) mod world;
-
-pub mod drive;
 pub mod model;
+pub(crate) mod world;
 
 use crate::units::Nanos;
 

@@ -1,4 +1,4 @@
-//! A simulated drive as a target: `sim:NAME`, or `sim:FILE.toml`, with overrides and faults behind a question mark.
+//! A simulated drive as a target: `sim:NAME`, or `sim:FILE.toml`, with changes and faults behind a question mark.
 //!
 //! The drive lives in this process and as long as it: nothing is held against others, and nothing has to be removed.
 //! Everything about it is decided by its text and the run's number among its repetitions, so that the same command
@@ -11,8 +11,9 @@ use sha2::{Digest, Sha256};
 
 use super::{Held, Site};
 use crate::engine::sim::contents::UNIT;
-use crate::engine::sim::drive::{Drive, DriveError, DriveModel};
+use crate::engine::sim::drive::{Drive, DriveError};
 use crate::engine::sim::faults::{FaultError, Faults, Planted};
+use crate::engine::sim::model::DriveModel;
 use crate::engine::simulated::SimFactory;
 use crate::target::open::{OpenError, Purpose};
 use crate::target::{self, Armed, Device, Facts, FactsError, Place, Simulated};
@@ -55,25 +56,28 @@ impl SimTarget {
     /// several times, all else is the drive's.
     ///
     /// # Errors
-    /// There is no such drive, override or fault.
+    /// There is no such drive, change or fault.
     pub fn parse(text: &str) -> Result<SimTarget, TargetError> {
-        let (name, overrides) = text.split_once('?').unwrap_or((text, ""));
+        let (name, changes) = text.split_once('?').unwrap_or((text, ""));
         // A run may be resumed from elsewhere.
         let name = std::fs::canonicalize(name).ok().filter(|_| is_file(name));
         let name = name.as_deref().and_then(Path::to_str).unwrap_or(text.split('?').next().unwrap_or_default());
-        let (faults, overrides): (Vec<&str>, Vec<&str>) =
-            overrides.split('&').filter(|part| !part.is_empty()).partition(|part| part.starts_with("fault="));
-        let faults = faults.iter().flat_map(|part| part["fault=".len()..].split(','));
-        let faults = faults.map(str::parse).collect::<Result<Vec<Planted>, _>>();
-        let faults = faults.map_err(|source| TargetError::Fault { text: text.to_owned(), source })?;
+        let (faults, changes): (Vec<&str>, Vec<&str>) =
+            changes.split('&').filter(|part| !part.is_empty()).partition(|part| part.starts_with("fault="));
         let with = |parts: &[&str]| {
             if parts.is_empty() { name.to_owned() } else { format!("{name}?{}", parts.join("&")) }
         };
-        let drive = Drive::parse(&with(&overrides), |path| std::fs::read_to_string(path).map_err(|e| e.to_string()));
+        let drive = Drive::parse(&with(&changes), |path| std::fs::read_to_string(path).map_err(|e| e.to_string()));
         let drive = drive.map_err(|source| TargetError::Drive { text: text.to_owned(), source })?;
+        let parse = |faults: &mut dyn Iterator<Item = &str>| {
+            let parsed = faults.map(str::parse).collect::<Result<Vec<Planted>, _>>();
+            parsed.map_err(|source| TargetError::Fault { text: text.to_owned(), source })
+        };
+        let faults = parse(&mut faults.iter().flat_map(|part| part["fault=".len()..].split(',')))?;
+        let own = parse(&mut drive.faults.iter().map(String::as_str))?;
         let planted: Vec<String> = faults.iter().map(|fault| format!("fault={fault}")).collect();
-        let all: Vec<&str> = overrides.into_iter().chain(planted.iter().map(String::as_str)).collect();
-        Ok(SimTarget { text: with(&all), drive, faults: Faults(faults) })
+        let all: Vec<&str> = changes.into_iter().chain(planted.iter().map(String::as_str)).collect();
+        Ok(SimTarget { text: with(&all), drive, faults: Faults(own.into_iter().chain(faults).collect()) })
     }
 
     /// What stands behind `sim:`.
@@ -178,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn faults_are_told_from_overrides_and_the_text_is_whole() {
+    fn faults_are_told_from_changes_and_the_text_is_whole() {
         let sim = SimTarget::parse("intel-320?fault=corrupt@5GB,gone@60s&unit=7&fault=wraps@64GiB").unwrap();
         assert_eq!(sim.faults.0.len(), 3);
         assert_eq!(sim.drive, SimTarget::parse("intel-320?unit=7").unwrap().drive);

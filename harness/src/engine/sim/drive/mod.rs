@@ -25,6 +25,7 @@
 //! cv = "0.5%"               # run to run
 //! unit_cv = "1%"            # unit to unit
 //! source = "where the figures are from"
+//! faults = ["stall@60s+5s"] # planted in it, as sim/faults has them; need not be there
 //!
 //! [model]
 //! latency = "20us"          # overlaps with other I/Os
@@ -71,6 +72,8 @@ struct File {
     #[serde(default)]
     unit_cv: Share,
     source: String,
+    #[serde(default)]
+    faults: Vec<String>,
     model: ModelSpec,
 }
 
@@ -97,6 +100,8 @@ pub struct Drive {
     pub fitted: bool,
     /// Where its figures are from.
     pub source: String,
+    /// Faults that its file plants in it, as text.
+    pub faults: Vec<String>,
     /// Decides, with the run's, what varies from run to run.
     pub seed: u64,
     /// Which unit of its model.
@@ -209,6 +214,7 @@ impl Drive {
             scale: file.scale,
             fitted: file.fitted,
             source: file.source.split_whitespace().collect::<Vec<_>>().join(" "),
+            faults: file.faults,
             seed: 0,
             unit: 1,
             cv: file.cv.0,
