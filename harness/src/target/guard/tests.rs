@@ -192,6 +192,30 @@ fn what_is_usable_is_the_most_that_is_armed() {
 }
 
 #[test]
+fn a_simulated_drive_may_be_filled_to_its_last_byte_and_has_no_volume() {
+    let drive = Simulated {
+        scale: 1,
+        fitted: false,
+        source: "this test".to_owned(),
+        faults: Vec::new(),
+        digest: String::new(),
+        capacity: Bytes(100 * GB),
+    };
+    let facts = Facts { path: "sim:this".into(), drive: None, place: Place::Simulated(drive) };
+    let check = |space, fill: Option<&str>, words: Option<&str>| {
+        let consent = Consent { fill_volume: fill.map(PathBuf::from) };
+        let refusal = guard(facts.clone(), &Need { space: Bytes(space), writes: Bytes(space) }, &consent).err();
+        let text = refusal.map(|refusal| refusal.to_string());
+        assert_eq!(text.is_some(), words.is_some(), "{text:?}");
+        assert!(text.unwrap_or_default().contains(words.unwrap_or_default()), "{words:?}");
+    };
+    assert_eq!(facts.usable(&Consent::default()), Bytes(100 * GB));
+    check(100 * GB, None, None);
+    check(100 * GB + 1, None, Some("sim:this has 100 GB"));
+    check(1, Some("/mnt/drive"), Some("no filesystem"));
+}
+
+#[test]
 fn a_wrong_volume_makes_nothing_more_usable() {
     let consent = Consent { fill_volume: Some("/mnt/other".into()) };
     assert_eq!(facts().usable(&consent), Bytes(950 * GB));
