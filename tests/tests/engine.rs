@@ -295,6 +295,7 @@ fn finds_other_runs<F: EngineFactory>(factory: &F) -> Result<()> {
     one.write(0, BLOCK, 0)?;
     one.perform(OpKind::Flush { segment: Some(0) })?;
     one.perform(OpKind::Close { segment: 0 })?;
+    drop(one);
     let other = Content { pattern: Pattern::Incompressible, seed: 8 };
     let mut other = One::new(factory, &Setup { content: other, ..setup() })?;
     other.perform(OpKind::Open { segment: 0, create: false })?;

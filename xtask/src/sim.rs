@@ -117,6 +117,15 @@ mod tests {
         assert!(sum.ended_early > 50 && sum.bad_blocks > 1000 && sum.resumes > 300 && sum.unplanned < 100, "{sum:?}");
     }
 
+    /// 2815, 6791, 6983, 14105, 19259: a drive that went away while it was read named blocks that nobody had read.
+    #[test]
+    fn seeds_that_once_failed_hold() {
+        for seed in [2815, 6791, 6983, 14105, 19259] {
+            let checked = check(seed, None);
+            assert!(checked.broken.is_empty(), "{seed}: {:?}", checked.broken);
+        }
+    }
+
     #[test]
     fn every_canary_is_caught() {
         for canary in Canary::ALL {

@@ -198,6 +198,9 @@ pub enum EngineError {
         /// Most threads.
         most: u32,
     },
+    /// A simulated drive has one clock, and so one engine at a time.
+    #[error("internal error: engines were asked for while others still have the simulated drive")]
+    InUse,
     /// The kernel gave no ring although it gave one before.
     #[error("setting up an io_uring ring of {entries} entries failed: {}; use a smaller queue_depth or fewer workers", std::io::Error::from(*errno))]
     Ring {

@@ -2,6 +2,9 @@
 //!
 //! One engine does the work of all workers, since there is one clock. Waiting costs nothing: time jumps to the next
 //! completion. Owns slots and queue; what a request does is `sim/world.rs`'s.
+//!
+//! The drive goes to the engine and comes back when the engine is dropped: a lock an I/O would cost as much as the
+//! drive does.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,24 +21,21 @@ use crate::units::{Bytes, Nanos};
 /// Name of the simulated engine.
 pub const SIM: &str = "sim";
 
-/// Makes engines on one simulated drive, which keeps what was written from phase to phase.
+/// Makes engines on one simulated drive, one at a time; the drive keeps what was written.
 #[derive(Debug)]
 pub struct SimFactory<M> {
-    world: Arc<Mutex<World<M>>>,
+    shelf: Shelf<M>,
 }
 
-impl<M> Clone for SimFactory<M> {
-    /// Another maker of engines on the same drive.
-    fn clone(&self) -> SimFactory<M> {
-        SimFactory { world: self.world.clone() }
-    }
-}
+/// Where the drive lies while no engine has it, and when it was put there.
+type Shelf<M> = Arc<Mutex<(Option<Box<World<M>>>, Nanos)>>;
 
 impl<M: Model> SimFactory<M> {
     /// A new drive of this model and capacity.
     #[must_use]
     pub fn new(model: M, capacity: Bytes, faults: Faults) -> SimFactory<M> {
-        SimFactory { world: Arc::new(Mutex::new(World::new(model, capacity.0, faults))) }
+        let world = Box::new(World::new(model, capacity.0, faults));
+        SimFactory { shelf: Arc::new(Mutex::new((Some(world), Nanos(0)))) }
     }
 }
 
@@ -47,10 +47,11 @@ impl<M: Model> EngineFactory for SimFactory<M> {
     }
 
     fn now(&self) -> Nanos {
-        lock(&self.world).now()
+        lock(&self.shelf).1
     }
 
     fn engines(&self, setup: &Setup) -> Result<Vec<SimEngine<M>>, EngineError> {
+        let world = lock(&self.shelf).0.take().ok_or(EngineError::InUse)?;
         let depth = setup.workers.saturating_mul(setup.queue_depth);
         let idle = Completion {
             op: Op { slot: 0, kind: OpKind::Trim },
@@ -60,7 +61,8 @@ impl<M: Model> EngineFactory for SimFactory<M> {
             bad_blocks: 0,
         };
         Ok(vec![SimEngine {
-            world: self.world.clone(),
+            world: Some(world),
+            shelf: self.shelf.clone(),
             view: View::new(setup),
             slots: (0..depth).map(|_| (idle, Vec::new())).collect(),
             queue: BinaryHeap::with_capacity(depth as usize),
@@ -71,8 +73,10 @@ impl<M: Model> EngineFactory for SimFactory<M> {
 
 /// All workers of a phase.
 #[derive(Debug)]
-pub struct SimEngine<M> {
-    world: Arc<Mutex<World<M>>>,
+pub struct SimEngine<M: Model> {
+    /// Only a dropped engine has none.
+    world: Option<Box<World<M>>>,
+    shelf: Shelf<M>,
     view: View,
     /// What becomes of each slot's request, with the bad blocks that it found.
     slots: Vec<(Completion, Vec<BadBlock>)>,
@@ -90,12 +94,12 @@ impl<M: Model> Engine for SimEngine<M> {
 
     #[inline]
     fn now(&self) -> Nanos {
-        lock(&self.world).now()
+        self.world.as_ref().map_or(Nanos(0), |world| world.now())
     }
 
     #[inline]
     fn submit(&mut self, op: Op) {
-        let mut world = lock(&self.world);
+        let Some(world) = &mut self.world else { return };
         let (completion, bad) = &mut self.slots[op.slot as usize];
         let submitted = world.now();
         let served = world.serve(&mut self.view, op.kind, bad);
@@ -107,7 +111,7 @@ impl<M: Model> Engine for SimEngine<M> {
 
     #[inline]
     fn reap(&mut self, until: Nanos, batch: &mut Batch) {
-        let mut world = lock(&self.world);
+        let Some(world) = &mut self.world else { return };
         let first = self.queue.peek().map(|Reverse((at, ..))| *at);
         let Some(first) = first.filter(|first| *first <= until || *first <= world.now()) else {
             return world.wait_until(until);
@@ -124,9 +128,16 @@ impl<M: Model> Engine for SimEngine<M> {
     }
 }
 
-fn lock<M>(world: &Mutex<World<M>>) -> MutexGuard<'_, World<M>> {
-    // A panic elsewhere ends the run; what it left broken is only looked at for the time.
-    world.lock().unwrap_or_else(PoisonError::into_inner)
+impl<M: Model> Drop for SimEngine<M> {
+    /// Gives the drive back.
+    fn drop(&mut self) {
+        let now = self.now();
+        *lock(&self.shelf) = (self.world.take(), now);
+    }
+}
+
+fn lock<M>(shelf: &Shelf<M>) -> MutexGuard<'_, (Option<Box<World<M>>>, Nanos)> {
+    shelf.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What a kernel would say.

@@ -109,6 +109,11 @@ impl<M: Model> World<M> {
             if self.faults.is_gone(served.at) {
                 served.result = Err(Failure::Gone);
             }
+            if served.result.is_err() {
+                // What was not read is not judged.
+                bad.clear();
+                served.bad_blocks = 0;
+            }
         }
         served
     }
