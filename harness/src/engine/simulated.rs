@@ -81,8 +81,29 @@ pub struct SimEngine<M: Model> {
     /// What becomes of each slot's request, with the bad blocks that it found.
     slots: Vec<(Completion, Vec<BadBlock>)>,
     /// Slots in flight by the moment of completion, then by age.
-    queue: BinaryHeap<Reverse<(Nanos, u64, u32)>>,
+    queue: BinaryHeap<Reverse<Entry>>,
     submissions: u64,
+}
+
+/// When a slot completes, how old it is, and which it is, in one number that sorts. A tuple in memory would be copied
+/// in other parts than it was written in, and wait for the drive's tables each time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry(u128);
+
+impl Entry {
+    const SLOT_BITS: u32 = 24;
+
+    fn new(at: Nanos, age: u64, slot: u32) -> Entry {
+        Entry(u128::from(at.0) << 64 | u128::from(age << Entry::SLOT_BITS | u64::from(slot)))
+    }
+
+    fn at(self) -> Nanos {
+        Nanos((self.0 >> 64) as u64)
+    }
+
+    fn slot(self) -> usize {
+        (self.0 as u64 & ((1 << Entry::SLOT_BITS) - 1)) as usize
+    }
 }
 
 impl<M: Model> Engine for SimEngine<M> {
@@ -98,30 +119,30 @@ impl<M: Model> Engine for SimEngine<M> {
     }
 
     #[inline]
-    fn submit(&mut self, op: Op) {
+    fn submit(&mut self, op: Op, _now: Nanos) {
         let Some(world) = &mut self.world else { return };
         let (completion, bad) = &mut self.slots[op.slot as usize];
         let submitted = world.now();
         let served = world.serve(&mut self.view, op.kind, bad);
         let result = served.result.map_err(errno);
         *completion = Completion { op, submitted, completed: served.at, result, bad_blocks: served.bad_blocks };
-        self.queue.push(Reverse((served.at, self.submissions, op.slot)));
+        self.queue.push(Reverse(Entry::new(served.at, self.submissions, op.slot)));
         self.submissions += 1;
     }
 
     #[inline]
     fn reap(&mut self, until: Nanos, batch: &mut Batch) {
         let Some(world) = &mut self.world else { return };
-        let first = self.queue.peek().map(|Reverse((at, ..))| *at);
+        let first = self.queue.peek().map(|Reverse(entry)| entry.at());
         let Some(first) = first.filter(|first| *first <= until || *first <= world.now()) else {
             return world.wait_until(until);
         };
         world.wait_until(first);
-        while let Some(Reverse((at, _, slot))) = self.queue.peek().copied()
-            && at == first
+        while let Some(Reverse(entry)) = self.queue.peek().copied()
+            && entry.at() == first
         {
             self.queue.pop();
-            let (completion, bad) = &mut self.slots[slot as usize];
+            let (completion, bad) = &mut self.slots[entry.slot()];
             batch.completions.push(*completion);
             batch.bad.append(bad);
         }

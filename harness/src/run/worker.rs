@@ -95,6 +95,7 @@ pub(super) fn work<E: Engine>(
     let mut free: Vec<u32> = (0..depth).rev().collect();
     let mut batch = Batch::default();
     let mut count = Count::new(job, engine.now());
+    let mut now = count.now;
     let (mut writes, mut issued_bytes) = (0_u32, 0_u64);
     let mut flush_due = false;
     let mut ending = None;
@@ -123,7 +124,7 @@ pub(super) fn work<E: Engine>(
                 flush_due = job.flush.is_some_and(|(every, _)| writes.is_multiple_of(every));
             }
             free.pop();
-            engine.submit(Op { slot, kind });
+            engine.submit(Op { slot, kind }, now);
         }
         if free.len() == depth as usize {
             break;
@@ -132,17 +133,19 @@ pub(super) fn work<E: Engine>(
         if batch.completions.is_empty() {
             count.pass(engine.now(), report);
         }
-        for completion in batch.completions.drain(..) {
+        for completion in &batch.completions {
             free.push(completion.op.slot);
-            if let Some(failed) = count.take(&completion, report) {
+            if let Some(failed) = count.take(completion, report) {
                 job.abort.store(true, Ordering::Relaxed);
                 ending = Some(Ended::Failed(failed));
             }
         }
+        batch.completions.clear();
         for block in batch.bad.drain(..) {
             count.named_bad += 1;
             report(Report::Bad { at: count.now, block });
         }
+        now = if std::mem::take(&mut count.took_time) { engine.now() } else { count.now };
     }
     count.finish(report);
     ending.unwrap_or(Ended::Done)
@@ -182,6 +185,8 @@ struct Count<'a> {
     now: Nanos,
     /// Up to here a gap that lasts is told already.
     told: Nanos,
+    /// More has been done since than counting.
+    took_time: bool,
     bad: u64,
     named_bad: u64,
 }
@@ -189,8 +194,8 @@ struct Count<'a> {
 impl<'a> Count<'a> {
     fn new(job: &'a Job<'a>, now: Nanos) -> Count<'a> {
         let interval = job.interval_of(now);
-        let border = job.border_after(interval);
-        Count { job, tally: Tally::new(interval), border, wake: border, now, told: now, bad: 0, named_bad: 0 }
+        let (border, tally) = (job.border_after(interval), Tally::new(interval));
+        Count { job, tally, border, wake: border, now, told: now, took_time: false, bad: 0, named_bad: 0 }
     }
 
     /// Counts a completion; gives it back when it ends the job.
@@ -208,6 +213,8 @@ impl<'a> Count<'a> {
             self.tally.latency.saturating_record(completion.completed.0.saturating_sub(completion.submitted.0));
             self.tally.ios += 1;
         }
+        // What was read was also compared.
+        self.took_time |= matches!(completion.op.kind, OpKind::Read { .. });
         self.bad += u64::from(completion.bad_blocks);
         match (completion.result, completion.op.kind) {
             (Ok(bytes), _) => {
@@ -250,6 +257,7 @@ impl<'a> Count<'a> {
         report(Report::Tally(std::mem::replace(&mut self.tally, Tally::new(interval))));
         self.border = self.job.border_after(interval);
         self.wake = self.border;
+        self.took_time = true;
     }
 
     fn finish(mut self, report: &mut impl FnMut(Report)) {

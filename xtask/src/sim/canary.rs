@@ -120,11 +120,11 @@ impl<E: Engine> Engine for BrokenEngine<E> {
         self.inner.now()
     }
 
-    fn submit(&mut self, op: Op) {
+    fn submit(&mut self, op: Op, now: Nanos) {
         self.count += 1;
         let kind =
             if self.how.is_some() && self.count.is_multiple_of(NOW_AND_THEN) { self.misdo(op.kind) } else { op.kind };
-        self.inner.submit(Op { kind, ..op });
+        self.inner.submit(Op { kind, ..op }, now);
     }
 
     fn reap(&mut self, until: Nanos, batch: &mut Batch) {

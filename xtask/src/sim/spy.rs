@@ -181,7 +181,7 @@ impl<E: Engine> Engine for SpyEngine<E> {
         now
     }
 
-    fn submit(&mut self, op: Op) {
+    fn submit(&mut self, op: Op, now: Nanos) {
         let log = self.log.clone();
         let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
         match self.in_flight.get_mut(op.slot as usize) {
@@ -192,7 +192,7 @@ impl<E: Engine> Engine for SpyEngine<E> {
         log.planned += u64::from(is_io(op.kind));
         self.check_place(&mut log, op.kind);
         self.cover(&mut log, op.kind);
-        self.inner.submit(op);
+        self.inner.submit(op, now);
     }
 
     fn reap(&mut self, until: Nanos, batch: &mut Batch) {
