@@ -165,6 +165,9 @@ pub enum DriveError {
 /// Less would be no drive: a few blocks of its flash.
 const LEAST_CAPACITY: Bytes = Bytes(64 << 20);
 
+/// More would take more than 200 MB of the machine's memory to know what is in use.
+const MOST_CAPACITY: Bytes = Bytes(100_000_000_000_000);
+
 /// Offsets are multiples of this at least.
 const SECTOR: Bytes = Bytes(4096);
 
@@ -228,9 +231,9 @@ impl Drive {
     /// With its capacity divided by its scale, if its figures make sense then.
     fn scaled(mut self) -> Result<Drive, String> {
         self.capacity = Bytes(self.capacity.0 / u64::from(self.scale.max(1))).align_down(SECTOR);
-        if self.scale == 0 || self.capacity < LEAST_CAPACITY {
+        if self.scale == 0 || !(LEAST_CAPACITY..=MOST_CAPACITY).contains(&self.capacity) {
             return Err(format!(
-                "scale={} leaves {} of capacity; use a scale from 1 on that leaves {LEAST_CAPACITY}",
+                "scale={} leaves {} of capacity; use a scale from 1 on that leaves {LEAST_CAPACITY} to {MOST_CAPACITY}",
                 self.scale, self.capacity
             ));
         }

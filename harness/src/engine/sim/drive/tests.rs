@@ -60,7 +60,7 @@ fn what_is_unknown_is_answered_with_the_nearest_and_the_known() {
     check_refused("smr?unit=-1", &["no whole number"]);
     check_refused("smr?firmware=two words", &["printable"]);
     check_refused("smr?scale=0", &["use a scale from 1 on"]);
-    check_refused("smr?scale=4000000", &["leaves 2.00 MB of capacity"]);
+    check_refused("smr?scale=4000000", &["of capacity; use a scale"]);
     check_refused("dc-nvme-960?scale=1", &["use scale=5 or more"]);
 }
 

@@ -125,8 +125,9 @@ impl Medium for Fitted {
         if self.used.write(offset, u64::from(len)) > 0 {
             self.find_steady();
         }
+        let ns = f64::from(len) / self.rate();
         self.since_purge += u64::from(len);
-        f64::from(len) / self.rate()
+        ns
     }
 
     #[inline]
@@ -144,4 +145,57 @@ impl Medium for Fitted {
     }
 
     fn idle(&mut self, _: f64) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::{MIB, Ppm};
+
+    const BLOCK: u32 = MIB as u32;
+
+    fn fitted() -> Fitted {
+        let point = |used: u64, mb_s: u64| Point { used: Size(Bytes(used * MIB)), write: speed(mb_s) };
+        let spec = FittedSpec {
+            raw: Size(Bytes(1200 * MIB)),
+            fresh: speed(500),
+            read: speed(500),
+            curve: vec![point(0, 400), point(500, 200), point(1000, 100)],
+            settle: Share(Ppm(400_000)),
+            undershoot: Share(Ppm(300_000)),
+            overshoot: Share(Ppm(100_000)),
+        };
+        assert_eq!(spec.check(Bytes(1000 * MIB), &Setting::default()), Ok(()));
+        Fitted::new(&spec, Bytes(1000 * MIB), &Setting::default())
+    }
+
+    fn speed(mb_s: u64) -> Speed {
+        Speed(Bytes(mb_s * 1_000_000))
+    }
+
+    /// Writes so many MiB around and around in the first `range`; MB/s of the last.
+    fn rate_after(fitted: &mut Fitted, range: u64, count: u64) -> f64 {
+        let ns = (0..count).map(|n| fitted.write(n % range * MIB, BLOCK)).last().unwrap_or(f64::INFINITY);
+        f64::from(BLOCK) * 1e3 / ns
+    }
+
+    #[track_caller]
+    fn check_shape(fitted: &mut Fitted, used: u64, steady: f64) {
+        fitted.discard(0, 1000 * MIB);
+        let settle = used * 4 / 10;
+        let shape =
+            [(1200, 500.0), (1, 0.7 * steady), (settle / 2 - 1, 1.1 * steady), (settle, steady), (used, steady)];
+        for (count, expected) in shape {
+            let rate = rate_after(fitted, used, count);
+            assert!((rate / expected - 1.0).abs() < 0.02, "{used} MiB used: {rate:.1} instead of {expected:.1} MB/s");
+        }
+    }
+
+    #[test]
+    fn after_raw_flash_is_written_once_come_a_trough_a_peak_and_the_level_of_the_curve() {
+        let mut fitted = fitted();
+        check_shape(&mut fitted, 1000, 100.0);
+        check_shape(&mut fitted, 750, 150.0);
+        check_shape(&mut fitted, 250, 300.0);
+    }
 }

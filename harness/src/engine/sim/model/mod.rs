@@ -139,6 +139,7 @@ impl ModelSpec {
     /// Says which do not, and why.
     pub fn check(&self, capacity: Bytes, setting: &Setting) -> Result<(), String> {
         self.medium.check(capacity, setting)?;
+        self.noise.check()?;
         self.credits.as_ref().map_or(Ok(()), CreditsSpec::check)?;
         self.thermal.as_ref().map_or(Ok(()), ThermalSpec::check)
     }

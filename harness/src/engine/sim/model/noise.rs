@@ -19,6 +19,19 @@ pub struct NoiseSpec {
     pub stall: Option<StallSpec>,
 }
 
+impl NoiseSpec {
+    /// # Errors
+    /// Says which figure makes no sense.
+    pub fn check(&self) -> Result<(), String> {
+        if self.jitter.0.fraction() >= 1.0 {
+            return Err("a jitter of 100 % or more would let I/Os take no time".to_owned());
+        }
+        let often = self.wander.as_ref().is_some_and(|wander| wander.every.0.0 == 0)
+            || self.stall.as_ref().is_some_and(|stall| stall.every.0.0 == 0);
+        if often { Err("wander and stall need an \"every\" that is not zero".to_owned()) } else { Ok(()) }
+    }
+}
+
 /// A log-normal factor on service times that stays for a while.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]

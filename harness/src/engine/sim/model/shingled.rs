@@ -28,10 +28,16 @@ pub struct ShingledSpec {
     pub disk: DiskSpec,
 }
 
+/// The cache's share of each is kept, in 8 bytes.
+const MOST_BANDS: u64 = 16 << 20;
+
 impl ShingledSpec {
     pub(super) fn check(&self, capacity: Bytes, setting: &Setting) -> Result<(), String> {
         if self.band.0 == Bytes(0) || setting.bytes(self.cache) < 2 * setting.bytes(self.band).max(1) {
             return Err("shingled needs a band, and a cache of two bands at least".to_owned());
+        }
+        if capacity.0 / setting.bytes(self.band).max(1) > MOST_BANDS {
+            return Err(format!("a disk with more than {MOST_BANDS} bands takes too much memory: use a larger band"));
         }
         self.disk.check(capacity, setting)
     }

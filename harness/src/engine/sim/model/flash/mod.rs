@@ -11,7 +11,7 @@
 //! Sources. Page mapping and greedy cleaning: Rosenblum & Ousterhout, "The Design and Implementation of a
 //! Log-Structured File System", 1992; Hu et al., "Write Amplification Analysis in Flash-Based Solid State Drives",
 //! SYSTOR 2009. Write amplification under uniform random writes, which the tests compare with: Xiang & Kurkoski, "An
-//! Improved Analytical Expression for Write Amplification in NAND Flash", ICNC 2012 (greedy, blocks of many pages);
+//! Improved Analytic Expression for Write Amplification in NAND Flash", ICNC 2012 (greedy, blocks of many pages);
 //! Desnoyers, "Analytic Models of SSD Write Performance", ACM Transactions on Storage 10(2), 2014, gives the same.
 
 mod blocks;

@@ -30,7 +30,7 @@ fn write(flash: &mut Flash, pages: impl Iterator<Item = Request>) {
     }
 }
 
-/// Xiang & Kurkoski 2012, equation 14: with ρ = (raw − user) / user, the write amplification of greedy cleaning is
+/// Xiang & Kurkoski 2012: with ρ = (raw − user) / user, the write amplification of greedy cleaning is
 /// (−1 − ρ) / (−1 − ρ − W((−1 − ρ) e^(−1 − ρ))), W being Lambert's function, its principal branch.
 fn formula(raw_over_user: f64) -> f64 {
     let x = -raw_over_user * libm::exp(-raw_over_user);
