@@ -126,7 +126,8 @@ pub(super) fn work<E: Engine>(
             free.pop();
             engine.submit(Op { slot, kind }, now);
         }
-        if free.len() == depth as usize {
+        // More than there are would be an engine's mistake, and no reason to wait for ever.
+        if free.len() >= depth as usize {
             break;
         }
         engine.reap(count.wake, &mut batch);

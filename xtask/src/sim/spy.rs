@@ -51,7 +51,7 @@ const UNIT: u64 = 4096;
 
 impl Log {
     pub(super) fn breaks(&mut self, what: String) {
-        if self.broken.len() < 5 {
+        if self.broken.len() < MOST_BROKEN {
             self.broken.push(what);
         }
     }
@@ -85,7 +85,13 @@ pub(super) struct SpyEngine<E: Engine> {
     setup: Setup,
     log: Arc<Mutex<Log>>,
     in_flight: Vec<bool>,
+    idle_reaps: u64,
 }
+
+/// The longest pause of a tiny drive is over long before so many intervals or steps of a rest.
+const MOST_IDLE_REAPS: u64 = 10_000;
+/// What is so broken need not go on.
+const MOST_BROKEN: usize = 5;
 
 impl<F: EngineFactory> EngineFactory for Spy<F> {
     type Engine = SpyEngine<F::Engine>;
@@ -106,7 +112,7 @@ impl<F: EngineFactory> EngineFactory for Spy<F> {
         }
         let watched = engines.into_iter().map(|inner| {
             let in_flight = vec![false; inner.depth() as usize];
-            SpyEngine { inner, setup: setup.clone(), log: self.log.clone(), in_flight }
+            SpyEngine { inner, setup: setup.clone(), log: self.log.clone(), in_flight, idle_reaps: 0 }
         });
         Ok(watched.collect())
     }
@@ -224,6 +230,12 @@ impl<E: Engine> Engine for SpyEngine<E> {
                     log.breaks(format!("{done:?} moved something else than was asked for"));
                 }
             }
+        }
+        self.idle_reaps = if batch.completions.len() == from { self.idle_reaps + 1 } else { 0 };
+        if self.idle_reaps > MOST_IDLE_REAPS || log.broken.len() >= MOST_BROKEN {
+            let first = log.broken.first().cloned();
+            drop(log);
+            panic!("the run does not end by itself: {}", first.unwrap_or_default());
         }
         let idle = self.in_flight.iter().all(|busy| !busy);
         if batch.completions.len() == from && now < until && idle {
