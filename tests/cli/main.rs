@@ -12,6 +12,7 @@ mod quick;
 mod refusals;
 mod rw_kill;
 mod signals;
+mod sim;
 mod space;
 mod verdict;
 
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         cliff::trials(),
         space::trials(),
         signals::trials(),
+        sim::trials(),
         verdict::trials(),
         around::trials(),
         levels::trials(),
