@@ -5,6 +5,7 @@
 mod around;
 mod cliff;
 mod corruption;
+mod gate;
 mod kill;
 mod levels;
 mod output;
@@ -12,6 +13,7 @@ mod quick;
 mod refusals;
 mod rw_kill;
 mod signals;
+mod sim;
 mod space;
 mod verdict;
 
@@ -31,7 +33,9 @@ fn main() -> ExitCode {
         cliff::trials(),
         space::trials(),
         signals::trials(),
+        sim::trials(),
         verdict::trials(),
+        gate::trials(),
         around::trials(),
         levels::trials(),
         rw_kill::trials(),

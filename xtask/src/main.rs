@@ -4,6 +4,7 @@
 
 mod bench;
 mod ci;
+mod sim;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -27,12 +28,15 @@ enum Chore {
         /// Only the comparisons whose title holds this
         only: Option<String>,
     },
+    /// Look for our own bugs: runs on simulated drives, profiles and faults that seeds draw
+    Sim(sim::Arguments),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
     match Chore::parse() {
         Chore::StorageCheck { arguments } => Ok(storage_check::main(named("storage-check", arguments))),
         Chore::Ci(arguments) => ci::run(&arguments),
+        Chore::Sim(arguments) => Ok(sim::run(&arguments)),
         Chore::Bench { only } => bench::bench(only.as_deref()).map(|()| ExitCode::SUCCESS),
     }
 }

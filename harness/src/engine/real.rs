@@ -75,6 +75,10 @@ impl EngineFactory for RealFactory {
         if self.rings { IO_URING } else { PWRITE }
     }
 
+    fn now(&self) -> Nanos {
+        self.clock.now()
+    }
+
     fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }
@@ -132,6 +136,20 @@ impl Engine for RealEngine {
         }
     }
 
+    fn attach(&mut self) {
+        match self {
+            RealEngine::Uring(engine) => engine.attach(),
+            RealEngine::Sync(engine) => engine.attach(),
+        }
+    }
+
+    fn detach(&mut self) {
+        match self {
+            RealEngine::Uring(engine) => engine.detach(),
+            RealEngine::Sync(engine) => engine.detach(),
+        }
+    }
+
     #[inline]
     fn now(&self) -> Nanos {
         match self {
@@ -141,10 +159,10 @@ impl Engine for RealEngine {
     }
 
     #[inline]
-    fn submit(&mut self, op: Op) {
+    fn submit(&mut self, op: Op, now: Nanos) {
         match self {
-            RealEngine::Uring(engine) => engine.submit(op),
-            RealEngine::Sync(engine) => engine.submit(op),
+            RealEngine::Uring(engine) => engine.submit(op, now),
+            RealEngine::Sync(engine) => engine.submit(op, now),
         }
     }
 

@@ -3,14 +3,16 @@
 //! Goes through the phases of a plan, skips what a resumed journal says is finished, and hands every fact to a
 //! [`Sink`]. Knows no analysis, judges nothing, prints nothing, and opens nothing itself.
 
+mod again;
 mod job;
 mod merge;
 mod phases;
 mod resume;
 mod worker;
 
+pub use again::again;
 pub(crate) use job::panic_text;
-pub(crate) use resume::check_finished;
+pub use resume::check_finished;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,13 +33,13 @@ pub trait Sink {
     ///
     /// # Errors
     /// The journal cannot be written: the run stops.
-    fn record(&mut self, record: Record) -> Result<(), JournalError>;
+    fn record(&mut self, record: Record) -> Result<(), Stopped>;
 
     /// Makes the records so far durable; called between phases.
     ///
     /// # Errors
     /// The journal cannot be written: the run stops.
-    fn sync(&mut self) -> Result<(), JournalError>;
+    fn sync(&mut self) -> Result<(), Stopped>;
 }
 
 /// Why a run ended before its plan did.
@@ -171,7 +173,7 @@ impl<'a, F: EngineFactory> Run<'a, F> {
         message: String,
     ) -> Result<(), Stopped> {
         let fault = FaultRecord { at_ns, what, segment, offset, message };
-        Ok(self.sink.record(Record::Fault(fault))?)
+        self.sink.record(Record::Fault(fault))
     }
 }
 
@@ -198,7 +200,8 @@ fn perform<E: Engine>(engine: &mut E, kind: OpKind) -> Result<(), Errno> {
 
 /// Does one operation to its end; what else it found is in the batch.
 fn perform_into<E: Engine>(engine: &mut E, kind: OpKind, batch: &mut Batch) -> Result<(), Errno> {
-    engine.submit(Op { slot: 0, kind });
+    let now = engine.now();
+    engine.submit(Op { slot: 0, kind }, now);
     while batch.completions.is_empty() {
         let until = engine.now().saturating_add(Nanos::from_secs(1));
         engine.reap(until, batch);

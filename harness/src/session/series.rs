@@ -22,6 +22,7 @@ pub struct Series {
     commands: Vec<String>,
     earlier: Vec<String>,
     written: Bytes,
+    to_the_end: bool,
 }
 
 /// Why no further run is made.
@@ -42,7 +43,13 @@ impl Series {
     /// second to the one that is judged, and each state is measured so often.
     #[must_use]
     pub fn new(request: Request, most: u32, commands: Vec<String>) -> Series {
-        Series { request, most: most.max(1), commands, earlier: Vec::new(), written: Bytes(0) }
+        Series { request, most: most.max(1), commands, earlier: Vec::new(), written: Bytes(0), to_the_end: false }
+    }
+
+    /// As many runs as were asked for, whatever they show.
+    #[must_use]
+    pub fn to_the_end(self) -> Series {
+        Series { to_the_end: true, ..self }
     }
 
     /// Runs that are made at the most.
@@ -88,6 +95,7 @@ impl Series {
         let balanced = !self.alternates() || made.is_multiple_of(2);
         match decided(report) {
             _ if made >= all => Some(Ended::All),
+            _ if self.to_the_end => None,
             Some(true) if balanced => Some(Ended::Decided(made, all)),
             Some(false) if balanced => Some(Ended::Hopeless),
             _ => None,

@@ -15,6 +15,7 @@ use crate::journal::replay::Replay;
 use crate::plan::profile::Profile;
 use crate::report::Report;
 use crate::target::Facts;
+use crate::verdict::accept::qualify::qualify;
 use crate::verdict::accept::{self, Acceptor, accept};
 use crate::verdict::baseline::Baseline;
 use crate::verdict::candidate::Candidate;
@@ -45,6 +46,8 @@ pub struct Reason {
     pub earlier: accept::Earlier,
     /// Begin `golden` anew.
     pub new_golden: bool,
+    /// Set the runs against each other, and write down what the gate can tell.
+    pub qualify: bool,
 }
 
 /// Judges a stored run again. Reports go into `out/<run>/`, if that is given.
@@ -83,7 +86,12 @@ pub fn accept_runs(runs: &[PathBuf], judging: &Judging, reason: Reason) -> Resul
         earlier: reason.earlier,
         new_golden: reason.new_golden,
     };
-    let accepting = accept(old.as_ref(), &candidates, &rules, &acceptor).map_err(RequestError::Run)?;
+    let mut accepting = accept(old.as_ref(), &candidates, &rules, &acceptor).map_err(RequestError::Run)?;
+    if reason.qualify {
+        let remarks = qualify(&mut accepting.baseline, &candidates, &rules).map_err(RequestError::Run)?;
+        accepting.remarks.extend(remarks);
+        accepting.changed = old.as_ref() != Some(&accepting.baseline);
+    }
     if accepting.changed {
         baselines::write(&path, &accepting.baseline)?;
     }

@@ -67,6 +67,9 @@ pub struct Accepted {
     /// hour for stalls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<f64>,
+    /// The smallest tolerance that the gate can hold one equal run by, as `baseline qualify` measured it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise_floor: Option<f64>,
     /// No cliff up to this; of several runs the least.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more_than: Option<f64>,

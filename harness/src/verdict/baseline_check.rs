@@ -58,6 +58,13 @@ fn check_metric(accepted: &Accepted, runs: usize) -> Result<(), String> {
     if accepted.tolerance.is_some_and(|tolerance| !(tolerance >= 0.0 && tolerance.is_finite())) {
         return Err("its tolerance is no number from 0 up".to_owned());
     }
+    if let (Some(tolerance), Some(floor)) = (accepted.tolerance, accepted.noise_floor)
+        && tolerance < floor
+    {
+        return Err(format!(
+            "its tolerance of {tolerance} is below the noise floor of {floor} that was qualified: raise it, or qualify anew"
+        ));
+    }
     check_figures(&accepted.values, accepted.more_than)?;
     let known = figures(&accepted.values).count() > 0 || accepted.more_than.is_some();
     match (&accepted.absent, known) {
@@ -115,6 +122,8 @@ mod tests {
         refused(("values = [2384.12, 2379.0]", "values = [1.0, inf]"), "inf is no figure");
         refused(("values = [2384.12, 2379.0]", "values = [1.0, 2.0]\nabsent = \"never\""), "keep one");
         refused(("values = [2384.12, 2379.0]", "tolerance = -0.1\nvalues = [1.0, 2.0]"), "tolerance");
+        let below = "tolerance = 0.01\nnoise_floor = 0.02\nvalues = [1.0, 2.0]";
+        refused(("values = [2384.12, 2379.0]", below), "below the noise floor of 0.02");
         refused(("\"FW01\", \"FW01\"]", "\"FW01\"]"), "provenance has 2 runs and 1 entries of `firmware`");
         refused(("why = \"first state\"", "why = \" \""), "nobody accepted it with a reason");
     }
@@ -136,7 +145,16 @@ mod tests {
                 let absent = (none && more_than.is_none()).then(|| "never".to_owned());
                 let values = if none { Vec::new() } else { values };
                 let (kind, direction) = (Kind::Capacity, Direction::More);
-                Accepted { direction, kind, unit: "GB".to_owned(), tolerance, more_than, absent, values }
+                Accepted {
+                    direction,
+                    kind,
+                    unit: "GB".to_owned(),
+                    tolerance,
+                    noise_floor: None,
+                    more_than,
+                    absent,
+                    values,
+                }
             };
             let metric: std::collections::BTreeMap<String, Accepted> =
                 metrics.into_iter().map(|(id, metric)| (id, sort(metric))).collect();

@@ -106,6 +106,12 @@ impl<'a> Comparing<'a> {
             let against = Some(Against { tolerance: None, weighed, ..against });
             return Stand { reason, against, golden: None, ..stand };
         }
+        if let (Some(tolerance), Some(floor)) = (tolerance, accepted.noise_floor)
+            && tolerance < floor
+        {
+            let why = format!("the tolerance of {tolerance} is below the noise floor of {floor} that was qualified");
+            return Stand { against: Some(against), ..Stand::plain(role, Verdict::Inconclusive, why) };
+        }
         let bounds: Vec<_> =
             self.standing.runs.iter().map(|run| run.metric(id).and_then(|metric| metric.bounds)).collect();
         let said = compare(&values.iter().collect::<Vec<_>>(), &bounds, level, metric.kind);

@@ -32,6 +32,10 @@ pub struct Foreseen {
     pub smallest: f64,
     /// Runs after which an equal drive is held nineteen times of twenty; none where the baseline has too few for it.
     pub runs_to_hold: Option<usize>,
+    /// The smallest tolerance under which one equal run is held nineteen times of twenty, as the tolerance is written.
+    pub least_tolerance: f64,
+    /// Whether the tolerance could be half of what it is and less, and how small, for people.
+    pub headroom: Option<String>,
     /// What that rests on.
     pub noise: String,
 }
@@ -81,7 +85,7 @@ pub fn without_baseline(rules: &Rules, runs: usize) -> Vec<Foreseen> {
 }
 
 fn of(what: &str, baseline_runs: usize, weighed: &Weighed, tolerance: f64) -> Foreseen {
-    let smallest = weighed.smallest_loss();
+    let (smallest, least) = (weighed.smallest_loss(), weighed.least_tolerance());
     Foreseen {
         what: what.to_owned(),
         baseline_runs,
@@ -89,8 +93,18 @@ fn of(what: &str, baseline_runs: usize, weighed: &Weighed, tolerance: f64) -> Fo
         smallest_loss: weighed.text(smallest),
         smallest,
         runs_to_hold: weighed.evidence.runs_to_hold(),
+        least_tolerance: least,
+        headroom: (least < tolerance / 2.0)
+            .then(|| format!("the tolerance of {what} could be {}", weighed.text(rounded_up(least)))),
         noise: weighed.noise_text(),
     }
+}
+
+/// To two digits, never below.
+fn rounded_up(value: f64) -> f64 {
+    let unit = libm::pow(10.0, libm::floor(libm::log10(value.max(1e-9))) - 1.0);
+    let up = libm::ceil(value / unit) * unit;
+    format!("{up:.3e}").parse().unwrap_or(up)
 }
 
 #[cfg(test)]

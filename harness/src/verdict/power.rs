@@ -20,11 +20,18 @@ impl Evidence {
         self.allowed + (fail + quantile(MISSED, self.df)) * self.error_with(runs)
     }
 
+    /// The smallest tolerance under which so many runs of an equal drive are held nineteen times of twenty: the noise
+    /// floor of the gate.
+    #[must_use]
+    pub fn least_tolerance(&self, runs: usize) -> f64 {
+        (quantile(HELD_ERROR, self.df) + quantile(MISSED, self.df)) * self.error_with(runs)
+    }
+
     /// Runs after which an equal drive is called held nineteen times of twenty; none where the baseline has too few.
     #[must_use]
     pub fn runs_to_hold(&self) -> Option<usize> {
-        let margin = quantile(HELD_ERROR, self.df) + quantile(MISSED, self.df);
-        self.runs_until(1, |error| self.allowed > margin * error)
+        let least = self.least_tolerance(1) / self.error_with(1);
+        self.runs_until(1, |error| self.allowed > least * error)
     }
 
     /// Further runs that would decide if the loss stays what it is; none where the baseline has too few runs for it.

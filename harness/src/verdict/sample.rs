@@ -14,7 +14,16 @@ pub(super) fn baseline(metrics: &[(&str, &[f64])]) -> Baseline {
         let metric = Metric::new(id, Value::Number(0.0));
         let (direction, unit) = (Direction::of(metric.kind), metric.unit.to_owned());
         let values = values.to_vec();
-        Accepted { direction, kind: metric.kind, unit, tolerance: None, more_than: None, absent: None, values }
+        Accepted {
+            direction,
+            kind: metric.kind,
+            unit,
+            tolerance: None,
+            noise_floor: None,
+            more_than: None,
+            absent: None,
+            values,
+        }
     };
     Baseline {
         schema: SCHEMA,

@@ -37,6 +37,12 @@ impl Weighed {
         self.scale.as_written(self.evidence.smallest_loss(self.evidence.runs))
     }
 
+    /// The smallest tolerance under which one run of an equal drive is held nineteen times of twenty, as it is written.
+    #[must_use]
+    pub fn least_tolerance(&self) -> f64 {
+        self.scale.as_written(self.evidence.least_tolerance(1))
+    }
+
     /// The greatest loss that these runs leave possible, as the tolerance is written; what a tolerance could be.
     #[must_use]
     pub fn most_loss(&self) -> f64 {
@@ -95,18 +101,20 @@ impl Weighed {
 
     /// Why nothing is decided, and what would.
     pub(super) fn undecided(&self, tolerance: &str) -> String {
-        let loss = self.text(self.scale.as_written(self.evidence.loss).max(0.0));
+        let written = |loss: f64| self.text(self.scale.as_written(loss));
+        let Evidence { loss, allowed, .. } = self.evidence;
+        let seen = if loss > allowed {
+            let least = written((loss - self.evidence.floor()).max(0.0));
+            format!("a loss of {} is more than the tolerance of {tolerance} and may be {least}", written(loss))
+        } else {
+            let (loss, most) = (written(loss.max(0.0)), self.text(self.most_loss()));
+            format!("a loss of {loss} is within the tolerance of {tolerance} and may be {most}")
+        };
         let decide = match self.evidence.more_runs() {
-            Some(1) => "1 more run would decide if the loss stays".to_owned(),
-            Some(more) => format!("{more} more runs would decide if the loss stays"),
+            Some(1) => "1 more run would decide if it stays".to_owned(),
+            Some(more) => format!("{more} more runs would decide if it stays"),
             None => "no number of runs decides so close to the tolerance against so few of the baseline".to_owned(),
         };
-        format!(
-            "a loss of {loss}, at most {}, is not told from the tolerance of {tolerance}: {decide}; a loss of {} would be \
-             seen; {}",
-            self.text(self.most_loss()),
-            self.text(self.smallest_loss()),
-            self.noise_text()
-        )
+        format!("{seen}: {decide}; a loss of {} would be seen; {}", self.text(self.smallest_loss()), self.noise_text())
     }
 }

@@ -5,13 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use harness::engine::Clock;
-use harness::engine::real::RealFactory;
-use harness::journal::file::JournalError;
+use harness::engine::{Clock, EngineFactory};
 use harness::journal::record::Record;
 use harness::plan::phase::{Capacity, Plan};
 use harness::plan::profile::Profile;
-use harness::run::{Run, Sink};
+use harness::run::{Run, Sink, Stopped};
 use harness::sample::Sample;
 use harness::target::space::Scratch;
 use harness::units::{Bytes, GIB, Nanos};
@@ -61,11 +59,11 @@ pub(super) fn random_writes(range: u64, seconds: u64, rest: &str) -> String {
 }
 
 /// Runs a profile in a scratch folder and gives what `phase` did.
-pub(super) fn measure(
+pub(super) fn measure<F: EngineFactory>(
     folder: &Path,
     profile: &str,
     phase: &str,
-    engine: fn(Arc<Scratch>, Clock) -> RealFactory,
+    engine: fn(Arc<Scratch>, Clock) -> F,
 ) -> Result<Measured> {
     let profile = Profile::parse(profile)?;
     let plan = Plan::new(&profile, Capacity { usable: Bytes(4 * GIB), drive: None, in_use: None })?;
@@ -87,7 +85,7 @@ struct Sums<'a> {
 }
 
 impl Sink for Sums<'_> {
-    fn record(&mut self, record: Record) -> Result<(), JournalError> {
+    fn record(&mut self, record: Record) -> Result<(), Stopped> {
         match record {
             Record::PhaseStart { phase, .. } => {
                 self.inside = phase == self.phase;
@@ -105,7 +103,7 @@ impl Sink for Sums<'_> {
         Ok(())
     }
 
-    fn sync(&mut self) -> Result<(), JournalError> {
+    fn sync(&mut self) -> Result<(), Stopped> {
         Ok(())
     }
 }

@@ -13,12 +13,13 @@ use harness::verdict::accept::Earlier;
 use harness::verdict::baseline::{Accepted, Baseline, Level};
 
 use crate::arguments::{AcceptArguments, BaselineCommand, Format};
+use crate::care;
 use crate::console::Console;
 use crate::diff::diff;
 use crate::exit::Exit;
 use crate::judge::failed;
 
-pub(crate) fn baseline(command: &BaselineCommand, console: &Console) -> Exit {
+pub(crate) fn baseline(command: &BaselineCommand, console: &mut Console) -> Exit {
     match command {
         BaselineCommand::Accept(arguments) => accept(arguments, console),
         BaselineCommand::Show(arguments) => {
@@ -31,6 +32,8 @@ pub(crate) fn baseline(command: &BaselineCommand, console: &Console) -> Exit {
         BaselineCommand::List(arguments) => {
             each(baselines::files(&arguments.baselines), &arguments.baselines, console, line)
         }
+        BaselineCommand::Check(arguments) => care::check(arguments, console),
+        BaselineCommand::Qualify(arguments) => care::qualify(arguments, console),
     }
 }
 
@@ -41,8 +44,14 @@ fn accept(arguments: &AcceptArguments, console: &Console) -> Exit {
         _ => Earlier::ByState,
     };
     let judging = Judging { baselines: arguments.baselines.clone(), ..Judging::default() };
-    let reason = Reason { who: who(), why: arguments.reason.clone(), earlier, new_golden: arguments.new_golden };
-    match stored::accept_runs(&arguments.runs, &judging, reason) {
+    let (why, new_golden) = (arguments.reason.clone(), arguments.new_golden);
+    let reason = Reason { who: who(), why, earlier, new_golden, qualify: false };
+    accept_runs(&arguments.runs, &judging, reason, console)
+}
+
+/// Accepts runs, and says what that changed.
+pub(crate) fn accept_runs(runs: &[PathBuf], judging: &Judging, reason: Reason, console: &Console) -> Exit {
+    match stored::accept_runs(runs, judging, reason) {
         Ok(accepted) => {
             console.result(&match console.format {
                 Format::Text => accepted_text(&accepted),
@@ -74,7 +83,7 @@ fn accepted_text(accepted: &Acceptance) -> String {
 }
 
 /// The name of who is at the keyboard: what git knows, else the account's name.
-fn who() -> String {
+pub(crate) fn who() -> String {
     let text = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
     let git = || {
         let output = std::process::Command::new("git").args(["config", "user.name"]).output().ok()?;
@@ -179,6 +188,7 @@ fn figure(level: Level, unit: &str) -> String {
 
 fn remark(accepted: &Accepted) -> String {
     let tolerance = accepted.tolerance.map(|tolerance| format!("tolerance {tolerance}"));
+    let floor = accepted.noise_floor.map(|floor| format!("noise floor {floor}"));
     let disagree = accepted.disagree().map(|(with, without)| format!("{with} with a cliff and {without} without"));
-    [tolerance, disagree].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    [tolerance, floor, disagree].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

@@ -4,6 +4,7 @@
 
 mod arguments;
 mod baseline;
+mod care;
 mod console;
 mod diff;
 mod exit;
@@ -39,7 +40,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Run(arguments)) => run::run(arguments, &mut console),
         Some(Command::Plan(arguments)) => plan::plan(arguments, &mut console),
         Some(Command::Judge(arguments)) => judge::judge(arguments, &console),
-        Some(Command::Baseline(arguments)) => baseline::baseline(&arguments.command, &console),
+        Some(Command::Baseline(arguments)) => baseline::baseline(&arguments.command, &mut console),
         Some(Command::SelfTest(arguments)) => self_test::self_test(arguments, &console),
     };
     // A panic is a defect, never a verdict: it has a code of its own.

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use harness::plan::builtin;
 use harness::plan::profile::Profile;
 use harness::session::series::Series;
-use harness::session::{self, After, Limits, Outcome, Request, RequestError};
+use harness::session::{self, After, Limits, Outcome, Request, RequestError, Target};
 use harness::target::Consent;
 
 use crate::arguments::{AfterRun, Format, RunArguments, What};
@@ -31,31 +31,43 @@ pub(crate) fn run(arguments: &RunArguments, console: &mut Console) -> Exit {
     if let Some(run) = &arguments.resume {
         return resume(run, arguments, console, &stop);
     }
-    let (mut series, mut exits) = match series(arguments) {
-        Ok(series) => (series, Vec::new()),
-        Err(why) => return failed(&why, console),
-    };
+    match series(arguments) {
+        Ok(series) => make(series, arguments.verbose, console, &stop).exit,
+        Err(why) => failed(&why, console),
+    }
+}
+
+/// Runs that were made one after another.
+pub(crate) struct Made {
+    /// Their folders.
+    pub(crate) folders: Vec<PathBuf>,
+    /// The last run's: its verdict is that of all runs together.
+    pub(crate) exit: Exit,
+}
+
+/// Makes the runs of a series, and prints what came of each.
+pub(crate) fn make(mut series: Series, verbose: bool, console: &mut Console, stop: &Arc<AtomicBool>) -> Made {
+    let mut made = Made { folders: Vec::new(), exit: Exit::RunFailed };
     loop {
-        let mut progress = Progress::new(console, arguments.verbose);
-        let outcome = match session::run(&series.next_request(), &mut progress, &stop) {
+        let mut progress = Progress::new(console, verbose);
+        let outcome = match session::run(&series.next_request(), &mut progress, stop) {
             Ok(outcome) => outcome,
             Err(RequestError::Budget(why)) if series.has_begun() => {
                 console.remark(&format!("the write budget is spent: {why}"));
-                break;
+                return made;
             }
-            Err(why) => return failed(&why, console),
+            Err(why) => return Made { exit: failed(&why, console), ..made },
         };
         let ended = series.take(&outcome);
-        exits.push(finish(&outcome, console));
+        made.exit = finish(&outcome, console);
+        made.folders.push(outcome.folder);
         if let Some(ended) = ended {
             if series.runs() > 1 {
                 console.remark(&ended.to_string());
             }
-            break;
+            return made;
         }
     }
-    // The last run's verdict is that of all runs together.
-    exits.pop().unwrap_or(Exit::RunFailed)
 }
 
 fn resume(run: &Path, arguments: &RunArguments, console: &mut Console, stop: &Arc<AtomicBool>) -> Exit {
@@ -95,7 +107,7 @@ pub(crate) fn request(what: &What) -> Result<Request, RequestError> {
     Ok(Request {
         consent: Consent { fill_volume: what.fill_volume.clone() },
         max_write: what.max_write,
-        ..Request::new(what.target.clone(), profile(&what.profile)?, PathBuf::from("storage-check-runs"))
+        ..Request::new(Target::parse(&what.target)?, profile(&what.profile)?, PathBuf::from("storage-check-runs"))
     })
 }
 

@@ -1,12 +1,14 @@
 //! `self-test`: proves on drives whose truth is known that the gate passes what is equal and fails what is worse.
 
 use comfy_table::{CellAlignment, Table, presets};
-use harness::session::self_test::{Proven, prove};
+use harness::session::RequestError;
+use harness::session::self_test::{Played, Proven, play, prove};
 use harness::verdict::self_test::{Line, Tally, table};
 
 use crate::arguments::{Format, SelfTestArguments};
 use crate::console::Console;
 use crate::exit::Exit;
+use crate::judge::failed;
 
 pub(crate) fn self_test(arguments: &SelfTestArguments, console: &Console) -> Exit {
     if arguments.table {
@@ -18,36 +20,51 @@ pub(crate) fn self_test(arguments: &SelfTestArguments, console: &Console) -> Exi
         return Exit::Held;
     }
     let proven = prove(arguments.draws);
-    let broken: Vec<&String> = proven.iter().flat_map(|proven| &proven.broken).collect();
+    let played = match played() {
+        Ok(played) => played,
+        Err(why) => return failed(&why, console),
+    };
+    let mut broken: Vec<String> = proven.iter().flat_map(|proven| proven.broken.clone()).collect();
+    broken.extend(played.iter().filter(|played| played.is_broken()).map(|played| {
+        format!("whole runs, {}: {} of {} failed", played.what, played.tally.failed, played.tally.draws)
+    }));
     console.result(&match console.format {
-        Format::Text => text(&proven, &broken, arguments.draws),
+        Format::Text => text(&proven, &played, &broken, arguments.draws),
         Format::Json => serde_json::json!({
             "draws": arguments.draws,
             "broken": broken,
             "claims": proven.iter().map(claim_json).collect::<Vec<_>>(),
+            "whole_runs": played.iter().map(played_json).collect::<Vec<_>>(),
         })
         .to_string(),
     });
     if broken.is_empty() { Exit::Held } else { Exit::RunFailed }
 }
 
+/// Pairs of simulated drives on which whole runs are made.
+const DRIVES: u64 = 5;
+
+/// Whole runs on simulated drives, in a folder of their own that goes afterwards.
+fn played() -> Result<Vec<Played>, RequestError> {
+    let failed = |why: std::io::Error| RequestError::Run(format!("a folder for the runs of the self-test: {why}"));
+    let folder = tempfile::Builder::new().prefix("storage-check-self-test-").tempdir().map_err(failed)?;
+    play(folder.path(), DRIVES)
+}
+
 fn percent(share: f64) -> String {
     format!("{:.2} %", share * 100.0)
 }
 
-fn text(proven: &[Proven], broken: &[&String], draws: u64) -> String {
+fn text(proven: &[Proven], played: &[Played], broken: &[String], draws: u64) -> String {
     let mut table = Table::new();
     let heads = ["drives", "false alarms", "missed", "undecided", "runs used", ""];
     table.load_style(presets::NOTHING).set_header(heads);
     for Proven { claim, tally, broken } in proven {
-        // Of equal drives a failure is false; of others it is what was wanted, and being held is a miss.
-        let (alarms, missed) = match claim.equal() {
-            true => (percent(tally.share(tally.failed)), String::new()),
-            false => (String::new(), percent(tally.share(tally.held))),
-        };
-        let (undecided, runs) = (percent(tally.share(tally.undecided)), format!("{:.2}", tally.mean_runs()));
-        let verdict = if broken.is_empty() { "ok" } else { "BROKEN" };
-        table.add_row([claim.world.name.clone(), alarms, missed, undecided, runs, verdict.to_owned()]);
+        table.add_row(row(&claim.world.name, claim.equal(), tally, broken.is_empty()));
+    }
+    for played in played {
+        let name = format!("simulated, whole runs: {}", played.what);
+        table.add_row(row(&name, played.equal, &played.tally, !played.is_broken()));
     }
     for figures in 1..5 {
         if let Some(column) = table.column_mut(figures) {
@@ -57,10 +74,32 @@ fn text(proven: &[Proven], broken: &[&String], draws: u64) -> String {
     let table = table.to_string();
     let mut out = table.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
     out += &match broken {
-        [] => format!("\n\nthe gate keeps its {} claims, each on {draws} pairs of drives", proven.len()),
+        [] => format!(
+            "\n\nthe gate keeps its {} claims on {draws} pairs of drives each, and judges whole runs on simulated drives \
+             as they are",
+            proven.len()
+        ),
         broken => broken.iter().fold("\n".to_owned(), |out, line| format!("{out}\nbroken: {line}")),
     };
     out
+}
+
+fn row(name: &str, equal: bool, tally: &Tally, ok: bool) -> [String; 6] {
+    // Of equal drives a failure is false; of others it is what was wanted, and being held is a miss.
+    let (alarms, missed) = match equal {
+        true => (percent(tally.share(tally.failed)), String::new()),
+        false => (String::new(), percent(tally.share(tally.held))),
+    };
+    let (undecided, runs) = (percent(tally.share(tally.undecided)), format!("{:.2}", tally.mean_runs()));
+    [name.to_owned(), alarms, missed, undecided, runs, if ok { "ok" } else { "BROKEN" }.to_owned()]
+}
+
+fn played_json(played: &Played) -> serde_json::Value {
+    let Played { what, equal, tally } = played;
+    serde_json::json!({
+        "drives": what, "equal": equal, "pairs": tally.draws, "held": tally.held, "regressed": tally.failed,
+        "undecided": tally.undecided, "runs": tally.mean_runs(), "broken": played.is_broken(),
+    })
 }
 
 fn claim_json(proven: &Proven) -> serde_json::Value {

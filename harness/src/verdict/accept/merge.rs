@@ -88,13 +88,15 @@ fn accepted(metric: &Metric, said: &[Said]) -> Accepted {
     let absent = why.filter(|_| values.is_empty() && more_than.is_none());
     let direction = Direction::of(metric.kind);
     let (kind, unit) = (metric.kind, metric.unit.to_owned());
-    Accepted { direction, kind, unit, tolerance: None, more_than, absent, values }
+    Accepted { direction, kind, unit, tolerance: None, noise_floor: None, more_than, absent, values }
 }
 
-/// Tolerances are set by hand, and stay.
+/// Tolerances are set by hand, and stay; so does the noise floor until it is measured again.
 pub(super) fn keep_tolerances(old: &Baseline, new: &mut Baseline) {
     for (id, accepted) in &mut new.metric {
-        accepted.tolerance = old.metric.get(id).and_then(|old| old.tolerance);
+        let old = old.metric.get(id);
+        accepted.tolerance = old.and_then(|old| old.tolerance);
+        accepted.noise_floor = old.and_then(|old| old.noise_floor);
     }
 }
 

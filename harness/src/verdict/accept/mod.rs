@@ -4,6 +4,7 @@
 //! anew. The first accepted values of a metric stay as `golden`.
 
 mod merge;
+pub mod qualify;
 #[cfg(test)]
 mod tests;
 

@@ -100,15 +100,14 @@ fn median(values: &[f64]) -> f64 {
 /// (Mann & Whitney 1947, *On a test of whether one of two random variables is stochastically larger*).
 fn p_of_u(m: usize, n: usize, u: usize) -> f64 {
     // Ways to make each U by the recurrence of the paper: the greatest value is of the one or of the other.
-    fn ways(m: usize, n: usize, u: isize) -> f64 {
-        match (m, n, u) {
-            (_, _, ..0) => 0.0,
-            (0, _, _) | (_, 0, _) => f64::from(u8::from(u == 0)),
-            _ => ways(m - 1, n, u - n as isize) + ways(m, n - 1, u),
+    fn ways(m: usize, n: usize, u: usize) -> f64 {
+        if m == 0 || n == 0 {
+            return f64::from(u8::from(u == 0));
         }
+        u.checked_sub(n).map_or(0.0, |u| ways(m - 1, n, u)) + ways(m, n - 1, u)
     }
-    let all: f64 = (0..=m * n).map(|u| ways(m, n, u as isize)).sum();
-    let out: f64 = (u..=m * n).map(|u| ways(m, n, u as isize)).sum();
+    let all: f64 = (0..=m * n).map(|u| ways(m, n, u)).sum();
+    let out: f64 = (u..=m * n).map(|u| ways(m, n, u)).sum();
     (2.0 * out / all).min(1.0)
 }
 

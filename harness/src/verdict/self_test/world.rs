@@ -75,6 +75,7 @@ impl Drives<'_> {
                 kind: metric.kind,
                 unit: metric.unit.to_owned(),
                 tolerance: None,
+                noise_floor: None,
                 more_than: None,
                 absent: None,
                 values: runs.iter().map(|run| run[at]).collect(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::Options;
+use super::{Options, What};
 
 pub(crate) const JUDGE_EXAMPLES: &str = "\
 Examples:
@@ -76,6 +76,45 @@ pub(crate) enum BaselineCommand {
     Show(ShowArguments),
     /// List the baselines
     List(ListArguments),
+    /// Find baselines that are damaged, stale, unreachable or never used, and tolerances that could be smaller
+    Check(CheckArguments),
+    /// Measure equal runs, or take stored ones, accept them, and write down what the gate can tell
+    Qualify(QualifyArguments),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CheckArguments {
+    /// Folder of the baselines
+    #[arg(long, value_name = "DIR", default_value = "baselines")]
+    pub(crate) baselines: PathBuf,
+    /// Folder of run folders, to see which baselines are in use
+    #[arg(long, value_name = "DIR", default_value = "storage-check-runs")]
+    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) options: Options,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct QualifyArguments {
+    /// Stored runs of one state; without them --repeat runs are made
+    #[arg(value_name = "RUN", conflicts_with_all = ["target", "profile", "fill_volume", "max_write", "repeat"])]
+    pub(crate) runs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) what: What,
+    /// Runs to make
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(3..=1000))]
+    pub(crate) repeat: u32,
+    /// Folder that run folders go into
+    #[arg(long, value_name = "DIR", default_value = "storage-check-runs")]
+    pub(crate) out: PathBuf,
+    /// Why this is the state to compare with
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: String,
+    /// Folder of the baselines
+    #[arg(long, value_name = "DIR", default_value = "baselines")]
+    pub(crate) baselines: PathBuf,
+    #[command(flatten)]
+    pub(crate) options: Options,
 }
 
 #[derive(Args, Debug)]
@@ -143,6 +182,8 @@ impl BaselineCommand {
             BaselineCommand::Accept(arguments) => arguments.options,
             BaselineCommand::Show(arguments) => arguments.options,
             BaselineCommand::List(arguments) => arguments.options,
+            BaselineCommand::Check(arguments) => arguments.options,
+            BaselineCommand::Qualify(arguments) => arguments.options,
         }
     }
 }
