@@ -19,7 +19,7 @@ use crate::verdict::accept::Earlier;
 use crate::verdict::self_test::{Claim, Tally, claims, gate};
 
 /// Pairs of drives a claim unless the user says otherwise.
-pub const DRAWS: u64 = 10_000;
+pub const DRAWS: u64 = 5_000;
 
 /// What came of one claim.
 #[derive(Clone, Debug)]

@@ -167,7 +167,7 @@ pub(crate) struct SelfTestArguments {
     /// Set the gate beside three rules in common use, on the same drives
     #[arg(long)]
     pub(crate) table: bool,
-    /// Pairs of drives a claim; with fewer than 10000 chance is allowed for
+    /// Pairs of drives a claim; with fewer than 5000 chance is allowed for
     #[arg(long, value_name = "N", default_value_t = harness::session::self_test::DRAWS,
           value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub(crate) draws: u64,
