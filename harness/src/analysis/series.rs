@@ -89,6 +89,11 @@ impl Series {
         }
     }
 
+    /// The first step that begins at byte `at` or after it; their number where there is none.
+    pub(super) fn step_at(&self, at: Bytes) -> usize {
+        if at.0 == 0 { 0 } else { (self.ends.partition_point(|end| end.bytes < at) + 1).min(self.ends.len()) }
+    }
+
     /// Bytes over time of the whole series; none where no time passed.
     #[must_use]
     pub fn mean(&self) -> Option<Rate> {
@@ -145,8 +150,17 @@ impl Series {
         weighted_median(parts.collect())
     }
 
+    /// Bytes that had completed at the moment `at`.
+    pub(super) fn bytes_at(&self, at: Nanos) -> Bytes {
+        let index = self.ends.partition_point(|end| end.elapsed_ns <= at);
+        let (Some(step), Some(end)) = (self.steps.get(index), self.ends.get(index)) else { return self.total() };
+        let into = u128::from((at - (end.elapsed_ns - step.elapsed_ns)).0);
+        let moved = u128::from(step.bytes.0) * into / u128::from(step.elapsed_ns.0.max(1));
+        (end.bytes - step.bytes).saturating_add(Bytes(u64::try_from(moved).unwrap_or(u64::MAX)))
+    }
+
     /// The moment at which byte `at` had completed.
-    fn time_at(&self, at: Bytes) -> Nanos {
+    pub(super) fn time_at(&self, at: Bytes) -> Nanos {
         if at >= self.total() {
             return self.elapsed();
         }
