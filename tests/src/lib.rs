@@ -14,4 +14,5 @@ pub mod source;
 pub mod stored;
 pub mod throttle;
 pub mod tool;
+pub mod variant;
 pub mod wait;

@@ -3,6 +3,7 @@
 //! The one entry for a series that is no run of ours, such as an imported log; the figures of our own suites
 //! are in `fill` and `random`. Owns no method.
 
+use super::bins::Bins;
 use super::claim::{self, Claim};
 use super::cliff::{self, Cliff, Level, Levels};
 use super::known::Known;
@@ -38,9 +39,10 @@ pub struct Analysis {
 /// What a series says, given what is known of the drive.
 #[must_use]
 pub fn analyze(series: &Series, known: &Known) -> Analysis {
-    let found = cliff::find(series);
+    let bins = Bins::new(series);
+    let found = cliff::find_in_bins(series, &bins, &[]);
     let first_claim = claim::first(series, known);
-    let steady = steady::judge(series, known, &found, first_claim);
+    let steady = steady::judge(series, &bins, known, &found, first_claim);
     let Levels { cliffs, recoveries, levels } = found;
     Analysis {
         total: series.total(),

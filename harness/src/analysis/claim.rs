@@ -4,7 +4,7 @@
 //! on what came before it alone. Bounded memory, whatever the length of the run.
 
 use super::bins::{log_rate, median, step_noise};
-use super::flat::Look;
+use super::flat::{self, Look};
 use super::known::{Flash, Known, Workload};
 use super::series::{Series, Step};
 use super::snia::ROUND;
@@ -82,8 +82,6 @@ const UNIT: Nanos = Nanos::from_secs(10);
 const BEFORE: usize = 32;
 /// Units that are all lower make a fall.
 const LOWER: usize = 3;
-/// Units that make a level, at the least.
-const LEAST_LEVEL: usize = 3;
 /// Units that are kept.
 const KEPT: usize = 200;
 /// SNIA's test goes on for 25 rounds at the most.
@@ -136,10 +134,13 @@ impl Observer {
             self.fall = self.falls().filter(|fall| fall.at >= flash.least);
         }
         let used_up = self.fall.map_or(flash.most, |fall| fall.at);
-        let level = sum(self.last(LEAST_LEVEL, |units| units.bytes >= Bytes(range.0 / 10)));
+        let level = sum(self.last(1, |units| units.bytes >= Bytes(range.0 / 10)));
         let begins = self.end.bytes.saturating_sub(level.bytes);
-        let window = self.last(0, |units| units.bytes >= Bytes(range.0 / 4));
-        if begins < used_up.saturating_add(range) || !Look::at(window)?.is_flat() {
+        if begins < used_up.saturating_add(range) {
+            return None;
+        }
+        let window = self.last(flat::FEWEST, |units| units.bytes >= Bytes(range.0 / 4));
+        if !is_flat(window) {
             return None;
         }
         if self.fall.is_some_and(|fall| log_rate(&level) > fall.before - BACK) {
@@ -151,8 +152,8 @@ impl Observer {
 
     fn over_rounds(&self) -> Option<Rate> {
         let enough = |units: Step| units.elapsed_ns >= PATIENCE;
-        let window = self.last(0, enough);
-        (enough(sum(window)) && Look::at(window)?.is_flat()).then(|| sum(window).rate())?
+        let window = self.last(flat::FEWEST, enough);
+        if enough(sum(window)) && is_flat(window) { sum(window).rate() } else { None }
     }
 
     /// Whether the last units are all lower than the level before them, by more than noise.
@@ -176,6 +177,10 @@ impl Observer {
         let count = count.count().max(least).min(self.units.len());
         &self.units[self.units.len() - count..]
     }
+}
+
+fn is_flat(units: &[Step]) -> bool {
+    Look::at(&units.iter().map(log_rate).collect::<Vec<_>>()).is_some_and(|look| look.is_flat())
 }
 
 fn sum(units: &[Step]) -> Step {

@@ -2,14 +2,13 @@
 //!
 //! Owns the tests on one stretch; knows nothing of where a stretch must begin, of cliffs and of drives.
 
-use super::bins::{log_rate, median, smooth, step_noise};
-use super::series::Step;
+use super::bins::{median, smooth, step_noise};
 use super::snia::Evidence;
 
 /// Equal parts of a stretch, as many as SNIA's rounds.
 const PARTS: usize = 5;
 /// Fewest units of a stretch of which anything is said.
-const FEWEST: usize = PARTS;
+pub(super) const FEWEST: usize = PARTS;
 /// Half of SNIA's limits: what a rate may still drift within 3 % of its level.
 const MOST_RANGE: f64 = 0.10;
 const MOST_EXCURSION: f64 = 0.05;
@@ -32,7 +31,7 @@ pub(super) struct Look {
 }
 
 impl Look {
-    /// Looks at a stretch that was cut into equal units; none where they are fewer than five.
+    /// Looks at a stretch by the log rates of its equal units; none where they are fewer than five.
     ///
     /// The drift test is SNIA's at half its limits, on medians of five equal parts, each of which may be off by three
     /// standard errors. It cannot see what comes and goes within a part, so the units are looked at as well: how far
@@ -40,22 +39,18 @@ impl Look {
     /// cycles passes the first test wherever its period is a part's, and never the second.
     ///
     /// The limits are this tool's own. Fails: swings faster than two units are noise to it.
-    pub(super) fn at(units: &[Step]) -> Option<Look> {
-        if units.len() < FEWEST {
+    pub(super) fn at(logs: &[f64]) -> Option<Look> {
+        if logs.len() < FEWEST {
             return None;
         }
-        let logs: Vec<f64> = units.iter().map(log_rate).collect();
-        let noise = step_noise(&logs);
-        let rates: Vec<f64> = parts(units.len()).map(|(from, to)| libm::exp(median(logs[from..to].to_vec()))).collect();
+        let swing = Swing::of(logs)?;
+        let rates: Vec<f64> = parts(logs.len()).map(|(from, to)| libm::exp(median(logs[from..to].to_vec()))).collect();
         let evidence = Evidence::of(&rates);
         // Of a median (Kenney and Keeping 1962).
-        let error = 1.2533 * noise / libm::sqrt(units.len() as f64 / PARTS as f64);
+        let error = 1.2533 * swing.noise / libm::sqrt(logs.len() as f64 / PARTS as f64);
         let less = |value: f64| (value - ERRORS * error).max(0.0);
-        Some(Look {
-            parts: Evidence { range: less(evidence.range), excursion: less(evidence.excursion) },
-            wide: Swing::of(units)?.is_wide(),
-            error,
-        })
+        let parts = Evidence { range: less(evidence.range), excursion: less(evidence.excursion) };
+        Some(Look { parts, wide: swing.is_wide(), error })
     }
 
     /// Whether the stretch is flat.
@@ -88,18 +83,17 @@ pub(super) struct Swing {
 }
 
 impl Swing {
-    /// Of these units; none where there is none.
+    /// Of units with these log rates; none where there is none.
     ///
     /// The medians of three of white noise have 0.67 of its deviation.
-    pub(super) fn of(units: &[Step]) -> Option<Swing> {
+    pub(super) fn of(logs: &[f64]) -> Option<Swing> {
         const TENTHS: f64 = 2.0 * 1.2816;
-        let logs: Vec<f64> = units.iter().map(log_rate).collect();
-        let smooth = smooth(&logs);
+        let smooth = smooth(logs);
         let mut sorted = smooth.clone();
         sorted.sort_by(f64::total_cmp);
         let outside = sorted.len() / 10;
         let (low, high) = (*sorted.get(outside)?, sorted[sorted.len() - 1 - outside]);
-        let noise = step_noise(&logs);
+        let noise = step_noise(logs);
         let (seen, chance) = (high - low, TENTHS * 0.67 * noise);
         let beyond_noise = libm::exp(libm::sqrt((seen * seen - chance * chance).max(0.0))) - 1.0;
         Some(Swing { smooth, low, high, beyond_noise, noise })

@@ -89,9 +89,9 @@ impl Series {
         }
     }
 
-    /// The first step that begins at byte `at` or after it; their number where there is none.
-    pub(super) fn step_at(&self, at: Bytes) -> usize {
-        if at.0 == 0 { 0 } else { (self.ends.partition_point(|end| end.bytes < at) + 1).min(self.ends.len()) }
+    /// The moment at which the step of that index begins.
+    pub(super) fn time_before(&self, step: usize) -> Nanos {
+        step.min(self.ends.len()).checked_sub(1).map_or(Nanos(0), |before| self.ends[before].elapsed_ns)
     }
 
     /// Bytes over time of the whole series; none where no time passed.
@@ -160,7 +160,7 @@ impl Series {
     }
 
     /// The moment at which byte `at` had completed.
-    pub(super) fn time_at(&self, at: Bytes) -> Nanos {
+    fn time_at(&self, at: Bytes) -> Nanos {
         if at >= self.total() {
             return self.elapsed();
         }
