@@ -6,10 +6,12 @@
 pub mod corpus;
 pub mod dice;
 pub mod folder;
+pub mod ftl;
 pub mod loop_fs;
 pub mod profile;
 pub mod rig;
 pub mod run;
+pub mod simulated;
 pub mod source;
 pub mod stored;
 pub mod throttle;
