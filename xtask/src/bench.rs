@@ -83,7 +83,11 @@ fn own(folder: &Path) -> Result<()> {
         let ours = measure(folder, &profile, RANDOM, |_, clock| NullFactory(clock))?;
         Ok(1e9 / ours.iops())
     });
-    println!("the run loop without I/O: {:.1} ns an I/O, median (load average {})", median(runs.collect::<Result<_>>()?), load());
+    println!(
+        "the run loop without I/O: {:.1} ns an I/O, median (load average {})",
+        median(runs.collect::<Result<_>>()?),
+        load()
+    );
     Ok(())
 }
 

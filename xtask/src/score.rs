@@ -11,9 +11,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use harness::analysis::analyze::{Analysis, analyze};
-use harness::analysis::claim::Claim;
 use harness::analysis::series::Series;
-use harness::units::{GIB, MIB};
+use harness::units::{GIB, MIB, Nanos, Rate};
 pub(crate) use simulated::simulated;
 use storage_check_tests::corpus::{self, Truth};
 
@@ -72,7 +71,8 @@ impl Total {
 
     fn text(&self) -> String {
         let mean = self.after.iter().sum::<f64>() / self.after.len() as f64;
-        let after = if self.after.is_empty() { String::new() } else { format!(", at {:.1} % of the run", 100.0 * mean) };
+        let after =
+            if self.after.is_empty() { String::new() } else { format!(", at {:.1} % of the run", 100.0 * mean) };
         format!("{} of {}{after}", self.right, self.all)
     }
 }
@@ -141,7 +141,12 @@ fn answers(truth: &Truth, folder: &Path) -> Result<Vec<Answer>> {
             });
         }
         if !truth.is_fill() {
-            answers.push(claim(Question::Claim, truth, &series, found.first_claim));
+            answers.push(claim(
+                Question::Claim,
+                truth,
+                &series,
+                found.first_claim.map(|claim| (claim.decided, claim.rate)),
+            ));
             answers.push(claim(Question::SniaClaim, truth, &series, rivals::snia(&series)));
             answers.push(claim(Question::FioClaim, truth, &series, rivals::fio(&series)));
         }
@@ -153,10 +158,9 @@ fn cliff(truth: &Truth, found: &Analysis) -> Option<Answer> {
     let gib = |bytes: u64| bytes as f64 / GIB as f64;
     let first = found.cliffs.first().map(|cliff| gib(cliff.at.0));
     let (right, wanted) = match (truth.cliff?, truth.cliff_gib) {
-        (true, Some([low, high])) => (
-            first.is_some_and(|at| (low - ROUNDED..=high + ROUNDED).contains(&at)),
-            format!("{low:.2} to {high:.2}"),
-        ),
+        (true, Some([low, high])) => {
+            (first.is_some_and(|at| (low - ROUNDED..=high + ROUNDED).contains(&at)), format!("{low:.2} to {high:.2}"))
+        }
         (true, None) => (first.is_some(), "one".to_owned()),
         (false, _) => (first.is_none(), "none".to_owned()),
     };
@@ -166,14 +170,14 @@ fn cliff(truth: &Truth, found: &Analysis) -> Option<Answer> {
 }
 
 /// A claim is right within 3 % of the level at the end, and where there is none, when it is not made.
-fn claim(question: Question, truth: &Truth, series: &Series, claim: Option<Claim>) -> Answer {
+fn claim(question: Question, truth: &Truth, series: &Series, claim: Option<(Nanos, Rate)>) -> Answer {
     let wanted = truth.steady_mib_s.filter(|_| truth.steady == Some(true));
-    let rate = claim.map(|claim| claim.rate.0 / MIB as f64);
+    let rate = claim.map(|(_, rate)| rate.0 / MIB as f64);
     let right = match (rate, wanted) {
         (Some(rate), Some(wanted)) => near(rate, wanted),
         (rate, wanted) => rate.is_none() && wanted.is_none(),
     };
-    let share = claim.map(|claim| claim.decided.secs() / series.elapsed().secs());
+    let share = claim.map(|(decided, _)| decided.secs() / series.elapsed().secs());
     let at = share.map_or_else(String::new, |share| format!(" at {:.1} % of the run", 100.0 * share));
     Answer {
         question,

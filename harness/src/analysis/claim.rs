@@ -17,6 +17,8 @@ pub struct Claim {
     pub decided: Nanos,
     /// The level as it is seen then.
     pub rate: Rate,
+    /// Bytes before what it is the level of.
+    pub from: Bytes,
 }
 
 /// What an observer fed with the series' steps would have claimed first.
@@ -128,14 +130,13 @@ impl Observer {
         if self.units.len() > 2 * KEPT {
             self.units.drain(..self.units.len() - KEPT);
         }
-        let rate = match patience {
+        match patience {
             Patience::Range { range, flash } => self.on_range(range, flash),
             Patience::Rounds => self.over_rounds(),
-        };
-        rate.map(|rate| Claim { decided: self.end.elapsed_ns, rate })
+        }
     }
 
-    fn on_range(&mut self, range: Bytes, flash: Flash) -> Option<Rate> {
+    fn on_range(&mut self, range: Bytes, flash: Flash) -> Option<Claim> {
         if self.fall.is_none() {
             self.fall = self.falls().filter(|fall| fall.at.bytes >= flash.least);
         }
@@ -146,13 +147,13 @@ impl Observer {
         }
         let quarter = self.last(|units| units.bytes >= Bytes(range.0 / 4));
         let all = self.last(|units| units.bytes >= since);
-        let level = self.flat_level(if all.len() > quarter.len() { all } else { quarter }, all);
-        let level = level.or_else(|| self.flat_level(quarter, quarter))?;
-        if self.fall.is_some_and(|fall| level > fall.before - BACK) {
+        let claim = self.claim(if all.len() > quarter.len() { all } else { quarter }, all);
+        let claim = claim.or_else(|| self.claim(quarter, quarter))?;
+        if self.fall.is_some_and(|fall| libm::log(claim.rate.0) > fall.before - BACK) {
             (self.fall, self.settled) = (None, None);
             return None;
         }
-        Some(Rate(libm::exp(level)))
+        Some(claim)
     }
 
     /// Bytes up to the moment from which on nothing is left of how the range was filled: since the flash was used up, the
@@ -168,11 +169,10 @@ impl Observer {
         (recycled || self.end.bytes >= around).then(|| around.min(self.end.bytes))
     }
 
-    fn over_rounds(&self) -> Option<Rate> {
+    fn over_rounds(&self) -> Option<Claim> {
         let enough = |units: Step| units.elapsed_ns >= PATIENCE;
         let window = self.last(enough);
-        let level = if enough(sum(window)) { self.flat_level(window, window) } else { None };
-        level.map(|level| Rate(libm::exp(level)))
+        if enough(sum(window)) { self.claim(window, window) } else { None }
     }
 
     /// Whether the last units are all lower than the level before them, by more than noise.
@@ -190,12 +190,16 @@ impl Observer {
         lower.then_some(Fall { at, before: level })
     }
 
-    /// The median log rate of `level` where it is known to 1.5 % and `window` is flat.
-    fn flat_level(&self, window: &[Step], level: &[Step]) -> Option<f64> {
+    /// The median rate of `level`, where it is known to 1.5 % and `window` is flat.
+    fn claim(&self, window: &[Step], level: &[Step]) -> Option<Claim> {
         let logs = |units: &[Step]| units.iter().map(log_rate).collect::<Vec<_>>();
         let recent = &self.units[self.units.len().saturating_sub(RECENT)..];
         let error = flat::MEDIAN * step_noise(&logs(recent)) / libm::sqrt(level.len() as f64);
-        (error <= LEVEL_ERROR && Look::at(&logs(window))?.is_flat()).then(|| median(logs(level)))
+        (error <= LEVEL_ERROR && Look::at(&logs(window))?.is_flat()).then(|| Claim {
+            decided: self.end.elapsed_ns,
+            rate: Rate(libm::exp(median(logs(level)))),
+            from: self.end.bytes.saturating_sub(sum(level).bytes),
+        })
     }
 
     /// The fewest units at the end that are enough.

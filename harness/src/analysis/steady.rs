@@ -87,9 +87,11 @@ pub(super) fn judge(series: &Series, bins: &Bins, known: &Known, levels: &Levels
     let looks: Vec<(usize, Look)> =
         tails.into_iter().filter_map(|first| Some((first, Look::at(&bins.raw[first..])?))).collect();
     let flat = looks.iter().find(|(_, look)| look.is_flat());
-    let oscillation = if flat.is_some() { None } else { oscillation(series, bins) };
-    let state = match flat {
-        Some(&(first, _)) => State::Reached(settled(series, bins, first)),
+    let claimed = claim.filter(|claim| is_at_the_end(series, claim)).map(|claim| bins.at(claim.from, series));
+    let first = flat.map(|(first, _)| *first).or(claimed);
+    let oscillation = if first.is_some() { None } else { oscillation(series, bins) };
+    let state = match first {
+        Some(first) => State::Reached(settled(series, bins, first)),
         None if claim.is_some() => State::Lost,
         None if looks.is_empty() && oscillation.is_none() => State::TooShort,
         None => State::Never,
@@ -100,6 +102,11 @@ pub(super) fn judge(series: &Series, bins: &Bins, known: &Known, levels: &Levels
         own: flat.or(looks.last()).map(|(_, look)| look.parts),
         snia: snia::at_the_end(series),
     }
+}
+
+/// Whether a series was claimed to be steady and ended there, as a run does that waits for nothing else.
+fn is_at_the_end(series: &Series, claim: &Claim) -> bool {
+    series.elapsed().saturating_sub(claim.decided).0 <= series.elapsed().0 / 100
 }
 
 /// From where on a series may be steady, and what of it must be flat at the least, as shares of its bytes.

@@ -20,7 +20,8 @@ pub(super) fn analysis() {
         for (name, rate) in shapes() {
             let series = series(samples, rate);
             let range = Bytes(series.total().0 / 5);
-            let known = Known { workload: Workload::RandomWrite, drive: Some(range), range: Some(range), others: Bytes(0) };
+            let known =
+                Known { workload: Workload::RandomWrite, drive: Some(range), range: Some(range), others: Bytes(0) };
             let [without, with] = [Known::default(), known].map(|known| {
                 let mut times: Vec<f64> = (0..TIMES)
                     .map(|_| {
