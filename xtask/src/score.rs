@@ -5,6 +5,7 @@
 
 mod rivals;
 mod simulated;
+mod space;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,6 +15,7 @@ use harness::analysis::analyze::{Analysis, analyze};
 use harness::analysis::series::Series;
 use harness::units::{GIB, MIB, Nanos, Rate};
 pub(crate) use simulated::simulated;
+use space::Level;
 use storage_check_tests::corpus::{self, Truth};
 
 /// A level is right within this share of the wanted one.
@@ -88,9 +90,14 @@ pub(crate) fn score(folder: Option<&Path>) -> Result<()> {
     })?;
     ensure!(!truths.is_empty(), "{} has no series in its truth.toml", folder.display());
     let (mut totals, mut platforms) = (Totals::new(), BTreeMap::<String, Totals>::new());
+    let mut drives = BTreeMap::<(String, u64), Vec<Level>>::new();
     for (name, truth) in &truths {
         println!("{name}");
-        for answer in answers(truth, &folder)? {
+        let series = truth.series(&folder)?;
+        let found = analyze(&series, &truth.known());
+        let interval = series.steps().first().map_or(0, |step| step.elapsed_ns.0 / 1_000_000_000);
+        drives.entry((platform(name), interval)).or_default().extend(Level::of(truth, &found));
+        for answer in answers(truth, &series, &found) {
             let mark = if answer.right { "right" } else { "WRONG" };
             println!("  {mark}  {:<31} {}", answer.question.words(), answer.text);
             totals.entry(answer.question).or_default().add(&answer);
@@ -102,6 +109,12 @@ pub(crate) fn score(folder: Option<&Path>) -> Result<()> {
     for (platform, totals) in &platforms {
         println!("{platform}");
         print(totals);
+        for ((_, interval), levels) in
+            drives.iter().filter(|((name, _), levels)| name == platform && !levels.is_empty())
+        {
+            println!("  at {interval} s:");
+            space::print(levels);
+        }
     }
     Ok(())
 }
@@ -118,11 +131,9 @@ fn platform(name: &str) -> String {
 }
 
 /// All that is asked of one series.
-fn answers(truth: &Truth, folder: &Path) -> Result<Vec<Answer>> {
-    let series = truth.series(folder)?;
-    let found = analyze(&series, &truth.known());
+fn answers(truth: &Truth, series: &Series, found: &Analysis) -> Vec<Answer> {
     let mut answers = Vec::new();
-    answers.extend(cliff(truth, &found));
+    answers.extend(cliff(truth, found));
     if let Some(steady) = truth.steady {
         let is = found.steady.rate().is_some();
         answers.push(Answer {
@@ -144,14 +155,14 @@ fn answers(truth: &Truth, folder: &Path) -> Result<Vec<Answer>> {
             answers.push(claim(
                 Question::Claim,
                 truth,
-                &series,
+                series,
                 found.first_claim.map(|claim| (claim.decided, claim.rate)),
             ));
-            answers.push(claim(Question::SniaClaim, truth, &series, rivals::snia(&series)));
-            answers.push(claim(Question::FioClaim, truth, &series, rivals::fio(&series)));
+            answers.push(claim(Question::SniaClaim, truth, series, rivals::snia(series)));
+            answers.push(claim(Question::FioClaim, truth, series, rivals::fio(series)));
         }
     }
-    Ok(answers)
+    answers
 }
 
 fn cliff(truth: &Truth, found: &Analysis) -> Option<Answer> {
