@@ -3,7 +3,7 @@
 //! Source: SNIA Solid State Storage Performance Test Specification 2.0.2, section 2.1.24: over five rounds
 //! the range is at most 20 % of the mean, and the excursion of the least-squares line at most 10 %.
 //! Where it fails: five rounds on the plateau of a purged drive pass as well, and so may a trough or an
-//! overshoot after the cliff; of 13 real random-write series its first claim is right on 3. It is evidence
+//! overshoot after the cliff; of 13 real random-write series its first claim is right in 2. It is evidence
 //! beside our own rule, never the answer. Knows nothing of cliffs and drives.
 
 use super::series::Series;

@@ -8,6 +8,8 @@ mod job;
 mod merge;
 mod phases;
 mod resume;
+#[cfg(test)]
+mod watch_tests;
 mod worker;
 
 pub(crate) use job::panic_text;
