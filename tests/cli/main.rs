@@ -13,6 +13,7 @@ mod refusals;
 mod rw_kill;
 mod score;
 mod signals;
+mod sim;
 mod space;
 mod verdict;
 
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         cliff::trials(),
         space::trials(),
         signals::trials(),
+        sim::trials(),
         verdict::trials(),
         around::trials(),
         levels::trials(),
