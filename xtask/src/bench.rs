@@ -1,8 +1,10 @@
-//! `cargo xtask bench [NAME]`: our engines against fio, in alternating pairs on one machine in one hour.
+//! `cargo xtask bench [NAME]`: our engines against fio, in alternating pairs on one machine in one hour, and our
+//! analysis of long series.
 //!
 //! Prints ratios and medians; judges nothing. Works on devices and folders that it made and removes them.
 #![expect(clippy::print_stdout, reason = "a chore's output is its result")]
 
+mod analysis;
 mod fio;
 mod ours;
 mod own;
@@ -35,11 +37,17 @@ const RANDOM: &str = "random_write.scratch.write";
 
 /// Runs all benchmarks that this machine allows, or the one that is named.
 pub(crate) fn bench(name: Option<&str>) -> Result<()> {
-    const NAMES: [&str; 5] = ["own", "queue", "sequential", "small", "workers"];
+    const NAMES: [&str; 6] = ["analysis", "own", "queue", "sequential", "small", "workers"];
     if let Some(name) = name {
         ensure!(NAMES.contains(&name), "there is no benchmark {name}: choose one of {}", NAMES.join(", "));
     }
     let wanted = |this: &str| name.is_none_or(|name| name == this);
+    if wanted("analysis") {
+        analysis::analysis();
+        if name.is_some() {
+            return Ok(());
+        }
+    }
     let sh = Shell::new()?;
     ensure!(cmd!(sh, "fio --version").ignore_stderr().read().is_ok(), "fio is not installed: apt-get install fio");
     let disk = Folder::new(&std::env::current_dir()?.join("target"))?;
