@@ -6,7 +6,7 @@ use super::cliff::{self, Cliff};
 use super::latency::{Percentiles, percentiles};
 use super::metric::{Metric, Value};
 use super::series::Series;
-use super::steady::{Round, Steady, steady};
+use super::snia::{Round, Steady, steady};
 use crate::sample::Sample;
 use crate::units::{Bytes, Nanos, Rate};
 
