@@ -53,22 +53,23 @@ pub(super) fn read(name: &str, text: &str, options: &Options) -> Result<Read, Ba
             read.series.push(latency(name, kind, &ours, columns, &warnings));
             continue;
         }
-        let (rows, mut warnings) = match rows(name, &ours, log, options) {
-            Ok((rows, more)) => (rows, [warnings.clone(), more].concat()),
+        let mut warnings = warnings.clone();
+        if let Some((line, count)) = restarts(&ours) {
+            warnings.push(format!("{name}:{line}: {}", restarted(count)));
+        }
+        let rows = match rows(name, &ours, log, options) {
+            Ok((rows, more)) => {
+                warnings.extend(more);
+                rows
+            }
             Err(bad) => {
+                read.refused.extend(restarts(&ours).map(|(line, count)| (Some(line), restarted(count))));
                 read.refused.push(bad);
                 continue;
             }
         };
         let parts = track::parts(rows);
         let count = parts.len();
-        if let [_, second, ..] = &parts[..] {
-            let line = second.first().map_or(0, |row| row.line);
-            warnings.push(format!(
-                "{name}:{line}: the clock restarts: {count} jobs in one file, a series each; --jobs sum \
-                 if they ran at the same time"
-            ));
-        }
         for (at, part) in parts.into_iter().enumerate() {
             match track::spans(part, Gap::Idle) {
                 Ok(spans) => read.tracks.push(track_of(name, kind, (at, count), spans, &warnings)),
@@ -77,6 +78,17 @@ pub(super) fn read(name: &str, text: &str, options: &Options) -> Result<Read, Ba
         }
     }
     Ok(read)
+}
+
+/// Where the clock restarts for the first time, and how many jobs that makes.
+fn restarts(entries: &[Entry]) -> Option<(usize, usize)> {
+    let row = |entry: &Entry| Row { end_ns: entry.time_ms * 1_000_000, bytes_s: 0.0, line: entry.line };
+    let parts = track::parts(entries.iter().map(row).collect());
+    Some((parts.get(1)?.first()?.line, parts.len()))
+}
+
+fn restarted(jobs: usize) -> String {
+    format!("the clock restarts: {jobs} jobs in one file, a series each; --jobs sum if they ran at the same time")
 }
 
 fn track_of(name: &str, kind: &'static str, part: (usize, usize), spans: track::Spans, warnings: &[String]) -> Track {

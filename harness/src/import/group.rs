@@ -56,8 +56,12 @@ fn summed(tracks: Vec<Track>) -> Vec<Imported> {
                     files.push(track.file.clone());
                 }
             }
-            let warnings = tracks.iter().flat_map(|track| track.warnings.iter().cloned());
-            let warnings = [done, warnings.collect()].concat();
+            let mut warnings = done;
+            for warning in tracks.iter().flat_map(|track| &track.warnings) {
+                if !warnings.contains(warning) {
+                    warnings.push(warning.clone());
+                }
+            }
             vec![Imported { files, kind: tracks[0].kind, steps, warnings, ..Imported::default() }]
         }
         Err(why) => tracks.iter().map(|track| alone(track, std::slice::from_ref(&why))).collect(),

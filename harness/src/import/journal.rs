@@ -1,6 +1,7 @@
 //! Our own journal: a series for each phase that wrote or read, with what the run knew of the drive.
 
 use super::{Bad, Imported, Source, samples};
+use crate::analysis::known::Known;
 use crate::journal::record;
 use crate::journal::replay::Replay;
 use crate::units::Bytes;
@@ -32,9 +33,9 @@ pub(super) fn read(source: &Source<'_>) -> Result<Vec<Imported>, Bad> {
         let layout = plan.phase(&phase.id).map(|planned| &planned.layout);
         let mut series = samples::of_phase(name, &phase.id, &phase.samples_so_far());
         if series.kind == "random-write" {
-            series.drive = plan.drive;
-            let others = plan.in_use.unwrap_or(Bytes(0));
-            series.range = layout.map(|layout| layout.bytes().saturating_add(others)).filter(|_| plan.drive.is_some());
+            let (range, others) = (layout.map(|layout| layout.bytes()), plan.in_use.unwrap_or(Bytes(0)));
+            series.known =
+                Known { drive: plan.drive, range: range.filter(|_| plan.drive.is_some()), others, ..series.known };
         }
         Imported { warnings: warnings.clone(), ..series }
     });

@@ -18,6 +18,7 @@ mod sum;
 mod sysbench;
 mod track;
 
+use crate::analysis::known::{Known, Workload};
 use crate::analysis::series::Step;
 use crate::units::{Bytes, Nanos};
 
@@ -84,10 +85,8 @@ pub struct Imported {
     pub segments: Vec<Bytes>,
     /// Latencies, where the source has them.
     pub latency: Option<Latency>,
-    /// Bytes of the drive, where the source says so.
-    pub drive: Option<Bytes>,
-    /// Bytes in use, where the source says so.
-    pub range: Option<Bytes>,
+    /// What the source says of the drive.
+    pub known: Known,
     /// What was merged, dropped, filled, aligned or taken for granted.
     pub warnings: Vec<String>,
 }
@@ -107,6 +106,14 @@ pub struct Latency {
     pub p99_us: f64,
     /// Greatest, µs.
     pub max_us: f64,
+}
+
+impl Imported {
+    /// How its bytes were written, as far as its kind says.
+    #[must_use]
+    pub fn workload(&self) -> Workload {
+        if matches!(self.kind, "fill" | "prefill" | "burst") { Workload::Fill } else { Workload::RandomWrite }
+    }
 }
 
 /// Why a file, or a part of one, is no series.

@@ -1,8 +1,8 @@
 //! The sum of jobs that ran together, on one grid of intervals.
 //!
 //! Logs of several jobs have windows of the same length that end some milliseconds apart, and drift. A window is taken
-//! as the interval whose end is nearest to its own, at its rate; where that is not one to one (windows of other lengths,
-//! or without a clock) windows are cut at the grid's borders instead, each byte evenly spread over its window. Either
+//! as a whole interval, at its rate: the first one as the nearest, each next one as the next, and again as the nearest where
+//! the clocks have drifted apart by three quarters of an interval. Where windows are no whole intervals to a fiftieth, they are cut at the grid's borders instead, each byte evenly spread over its window. Either
 //! way the rates of an interval add up, and an interval that a job's log does not cover has nothing of it.
 
 use super::moved;
@@ -15,13 +15,15 @@ const MOST_INTERVALS_A_SPAN: u64 = 50;
 /// And always so many.
 const ALWAYS: u64 = 100_000;
 
+/// A window is a whole interval if it is as long but for this part of one: windows end with a clock's jitter.
+const MOST_OFF: u64 = 50;
+
 /// The steps of the sum, and what was done.
 ///
 /// # Errors
 /// Why the tracks are no jobs that ran together.
 pub(super) fn sum(tracks: &[Track]) -> Result<(Vec<Step>, Vec<String>), String> {
-    let names: Vec<&str> = tracks.iter().map(|track| track.file.as_str()).collect();
-    let what = format!("{} ({})", names.join(" + "), tracks[0].kind);
+    let what = format!("{} and {} more ({})", tracks[0].file, tracks.len() - 1, tracks[0].kind);
     if tracks.iter().any(|track| track.epoch != tracks[0].epoch) {
         return Err(format!("{what}: some clocks count from 1970 and others from the start: not summed"));
     }
@@ -89,16 +91,43 @@ struct Piece {
     bytes: u64,
 }
 
-/// A track's spans, with ends on the grid where each keeps at least one interval: then true.
+/// A track's spans on the grid's clock; true where each is whole intervals.
 fn pieces(track: &Track, origin: u64, period: u64) -> (bool, Vec<Piece>) {
-    let snapped = |at: u64| nearest(at - origin, period) * period;
-    let aligned = track.starts().all(|(start, span)| span.bytes_s <= 0.0 || snapped(start) < snapped(span.end_ns));
+    if let Some(ends) = whole_intervals(track, origin, period) {
+        let mut from = nearest(track.start_ns - origin, period) * period;
+        let piece = |((start, span), to): ((u64, Span), u64)| {
+            // A last window that was cut has the bytes of its own time, not of a whole interval.
+            let length = span.end_ns - start;
+            let counted = if length * 2 < period { length } else { to - from };
+            Piece { from: std::mem::replace(&mut from, to), to, bytes: moved(span.bytes_s, Nanos(counted)).0 }
+        };
+        return (true, track.starts().zip(ends).map(piece).collect());
+    }
     let piece = |(start, span): (u64, Span)| {
-        let (from, to) =
-            if aligned { (snapped(start), snapped(span.end_ns)) } else { (start - origin, span.end_ns - origin) };
-        Piece { from, to, bytes: moved(span.bytes_s, Nanos(to - from)).0 }
+        let bytes = moved(span.bytes_s, Nanos(span.end_ns - start)).0;
+        Piece { from: start - origin, to: span.end_ns - origin, bytes }
     };
-    (aligned, track.starts().map(piece).collect())
+    (false, track.starts().map(piece).collect())
+}
+
+/// The ends of a track's spans on the grid, where each gets an interval of its own at least.
+fn whole_intervals(track: &Track, origin: u64, period: u64) -> Option<Vec<u64>> {
+    let mut border = nearest(track.start_ns - origin, period);
+    let count = track.spans.len();
+    let ends = track.starts().enumerate().map(|(at, (start, span))| {
+        let (length, end) = (span.end_ns - start, span.end_ns - origin);
+        let cut = at + 1 == count && length * 2 < period;
+        let whole = nearest(length, period);
+        // At its rate for more or less than its own time a window would have other bytes.
+        if !cut && (whole * period).abs_diff(length) * MOST_OFF > period {
+            return None;
+        }
+        let next = border + whole.max(1);
+        let drifted = (next * period).abs_diff(end) * 4 > period * 3 && !cut;
+        let next = if drifted { nearest(end, period) } else { next };
+        (std::mem::replace(&mut border, next) < next).then_some(next * period)
+    });
+    ends.collect()
 }
 
 /// The number of the grid's border that is nearest.
@@ -159,6 +188,21 @@ mod tests {
         let a = track(1000, 0, &[(1000, 100.0), (2001, 200.0), (3000, 300.0)]);
         let b = track(1000, 0, &[(999, 10.0), (2002, 20.0), (3003, 30.0)]);
         check(&[a, b], &[110, 220, 330], &["moved by 3 ms"]);
+    }
+
+    #[test]
+    fn a_clock_that_wavers_between_two_intervals_makes_no_hole() {
+        let wavering: Vec<(u64, f64)> = (1..=600).map(|n| (1000 * n + 499 + n % 2, 10.0)).collect();
+        let even: Vec<(u64, f64)> = (1..=600).map(|n| (1000 * n, 10.0)).collect();
+        let (steps, _) = sum(&[track(1000, 499, &wavering), track(1000, 0, &even)]).unwrap();
+        assert!(steps.iter().all(|step| step.bytes.0 == 20), "{:?}", &steps[..9]);
+    }
+
+    #[test]
+    fn a_last_window_that_was_cut_has_its_own_bytes() {
+        let a = track(1000, 0, &[(1000, 100.0), (2000, 200.0), (2100, 300.0)]);
+        let b = track(1000, 0, &[(1000, 1.0), (2000, 2.0)]);
+        check(&[a, b], &[101, 202, 30], &["2 jobs"]);
     }
 
     #[test]

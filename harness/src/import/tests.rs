@@ -67,7 +67,7 @@ fn jobs_of_a_run_are_summed_and_directions_are_not() {
     let apart = Options { jobs: Jobs::Apart, ..Options::default() };
     check(&files[..2], &apart, &[("write", None, BW_STEPS), ("write", None, BW_STEPS)], &[]);
     let all = Options { jobs: Jobs::Sum, ..Options::default() };
-    check(&[files[0], files[3]], &all, &[("write", None, twice)], &["x_bw.1.log + y_bw.1.log"]);
+    check(&[files[0], files[3]], &all, &[("write", None, twice)], &["x_bw.1.log and 1 more"]);
 }
 
 #[test]
@@ -85,13 +85,15 @@ fn two_jobs_in_one_file_are_two_series_unless_they_ran_together() {
     check(&[("x_bw.log", &two)], &Options::default(), &expect, &["x_bw.log:4: the clock restarts", "restarts"]);
     let together = Options { jobs: Jobs::Sum, ..Options::default() };
     let twice: &[(u64, u64)] = &[(1000, 204_800), (1000, 409_600), (1000, 614_400)];
-    check(&[("x_bw.log", &two)], &together, &[("write", None, twice)], &["2 jobs", "restarts", "restarts"]);
+    check(&[("x_bw.log", &two)], &together, &[("write", None, twice)], &["2 jobs", "restarts"]);
 }
 
 #[test]
 fn an_iops_log_needs_a_block_size() {
     let iops = "1000, 10, 1, 0\n2000, 20, 1, 0\n3000, 30, 1, 0\n";
     refused("x_iops.log", iops, Some(1), "--block-size");
+    let (_, both) = import_with(&[("x_iops.log", &format!("{iops}{iops}"))], &Options::default());
+    assert!(both.len() == 2 && both[0].line == Some(4) && both[0].reason.contains("restarts"), "{both:?}");
     let steps: &[(u64, u64)] = &[(1000, 40_960), (1000, 81_920), (1000, 122_880)];
     let given = Options { block_size: Some(Bytes(4096)), ..Options::default() };
     check(&[("x_iops.log", iops)], &given, &[("write", None, steps)], &["4096 bytes each"]);

@@ -13,6 +13,7 @@ pub mod curve;
 pub mod json;
 pub mod junit;
 pub mod markdown;
+pub mod series;
 pub mod table;
 mod text;
 

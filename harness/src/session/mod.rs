@@ -3,6 +3,7 @@
 //! The one place that knows all stages. Prints nothing: a caller watches through an [`Observer`] and gets
 //! an [`Outcome`].
 
+pub mod analyze;
 mod arm;
 pub mod baselines;
 mod command;

@@ -16,6 +16,8 @@ use crate::verdict::baseline::Level as Accepted;
 use crate::verdict::judge::{Judged, Role};
 use crate::verdict::surroundings::Change;
 
+pub mod series;
+
 /// Version of the format.
 pub const SCHEMA: u32 = 1;
 

@@ -5,6 +5,7 @@
 mod candidate;
 mod conclude;
 mod notes;
+pub mod series;
 mod suites;
 
 use super::Request;
