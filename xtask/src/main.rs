@@ -4,8 +4,10 @@
 
 mod bench;
 mod ci;
+mod score;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -27,12 +29,18 @@ enum Chore {
         /// Only the comparisons whose title holds this
         only: Option<String>,
     },
+    /// Score the analysis on real series with known truths
+    Score {
+        /// Folder with a truth.toml and its series [default: ../shared/corpus]
+        corpus: Option<PathBuf>,
+    },
 }
 
 fn main() -> anyhow::Result<ExitCode> {
     match Chore::parse() {
         Chore::StorageCheck { arguments } => Ok(storage_check::main(named("storage-check", arguments))),
         Chore::Ci(arguments) => ci::run(&arguments),
+        Chore::Score { corpus } => score::score(corpus.as_deref()).map(|()| ExitCode::SUCCESS),
         Chore::Bench { only } => bench::bench(only.as_deref()).map(|()| ExitCode::SUCCESS),
     }
 }

@@ -3,11 +3,12 @@
 //! The one entry for a series that is no run of ours, such as an imported log; the figures of our own suites
 //! are in `fill` and `random`. Owns no method.
 
-use super::claim::Claim;
+use super::bins::Bins;
+use super::claim::{self, Claim};
 use super::cliff::{self, Cliff, Level, Levels};
 use super::known::Known;
 use super::series::Series;
-use super::steady::Steady;
+use super::steady::{self, Steady};
 use crate::units::{Bytes, Nanos, Rate};
 
 /// What a series says.
@@ -38,9 +39,11 @@ pub struct Analysis {
 /// What a series says, given what is known of the drive.
 #[must_use]
 pub fn analyze(series: &Series, known: &Known) -> Analysis {
-    let Levels { cliffs, recoveries, levels } = cliff::find(series);
-    let first_claim = super::claim::first(series, known);
-    let steady = super::steady::judge(series, known, &cliffs, &recoveries, first_claim.is_some());
+    let bins = Bins::new(series);
+    let found = cliff::find_in_bins(series, &bins, &[]);
+    let first_claim = claim::first(series, known);
+    let steady = steady::judge(series, &bins, known, &found, first_claim);
+    let Levels { cliffs, recoveries, levels } = found;
     Analysis {
         total: series.total(),
         elapsed: series.elapsed(),

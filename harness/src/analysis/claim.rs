@@ -1,8 +1,14 @@
 //! The first claim: steady state seen online, sample by sample, by an observer who does not know the rest.
+//!
+//! Owns how long an observer must wait and what it looks at; what flat means is in `flat`. Causal: a claim rests
+//! on what came before it alone. Bounded memory, whatever the length of the run.
 
-use super::known::Known;
-use super::series::Series;
-use crate::units::{Nanos, Rate};
+use super::bins::{log_rate, median, step_noise};
+use super::flat::{self, Look};
+use super::known::{Flash, Known, Workload};
+use super::series::{Series, Step};
+use super::snia::ROUND;
+use crate::units::{Bytes, Nanos, Rate};
 
 /// That a series is steady, said while it runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,6 +20,169 @@ pub struct Claim {
 }
 
 /// What an observer fed with the series' steps would have claimed first.
-pub(super) fn first(_: &Series, _: &Known) -> Option<Claim> {
-    None
+pub(super) fn first(series: &Series, known: &Known) -> Option<Claim> {
+    let mut observer = Observer::new(known);
+    series.steps().iter().find_map(|&step| observer.push(step))
+}
+
+/// An observer of random writes.
+///
+/// On a purged drive the rate stays on a plateau until the spare flash is used up, falls into a trough as all of the
+/// garbage collection begins at once, climbs over the steady level and comes back to it. What a drive is then
+/// collecting still depends on how the range was filled: until the range has been written about once more. So, where
+/// the drive's size and the range are known, the observer waits
+///
+/// 1. until the flash is used up: until the rate has fallen, after at least as many bytes as the drive offers
+///    (flash is never less); or, where it never falls, until the largest drive's flash must be used up;
+/// 2. until the range has been overwritten once more (SSD-iq's overwrites, VLDB 2025, settle within 0.5 to 1.1 ranges);
+/// 3. and then until the last quarter of the range is flat. The level is that of its last tenth.
+///
+/// Where they are not known it waits for 25 rounds of 60 s, the most that SNIA's test goes on for, which are
+/// flat as a whole.
+///
+/// Fails: a drive that is not known may have a plateau that lasts longer than that; a range that is small against a
+/// write cache (pSLC) may be overwritten many times before the flash is used up, and claims come late; a
+/// drive with more spare flash than any known one and no fall.
+#[derive(Debug)]
+pub struct Observer {
+    patience: Option<Patience>,
+    /// The unit that is not full yet.
+    open: Step,
+    /// What is needed of the last units.
+    units: Vec<Step>,
+    /// Bytes and time of all units.
+    end: Step,
+    /// When the flash was used up.
+    fall: Option<Fall>,
+}
+
+/// How long an observer waits.
+#[derive(Clone, Copy, Debug)]
+enum Patience {
+    /// By bytes on a range.
+    Range { range: Bytes, flash: Flash },
+    /// By rounds.
+    Rounds,
+}
+
+/// The fall from the plateau.
+#[derive(Clone, Copy, Debug)]
+struct Fall {
+    /// Bytes before it.
+    at: Bytes,
+    /// Log rate before it.
+    before: f64,
+}
+
+/// Units of one range.
+const UNITS: u64 = 100;
+/// Length of a unit where no range is known.
+const UNIT: Nanos = Nanos::from_secs(10);
+/// Units that the level before a fall is the median of.
+const BEFORE: usize = 32;
+/// Units that are all lower make a fall.
+const LOWER: usize = 3;
+/// Units that are kept.
+const KEPT: usize = 200;
+/// SNIA's test goes on for 25 rounds at the most.
+pub(super) const PATIENCE: Nanos = Nanos(25 * ROUND.0);
+/// Deviations of a unit that are no fall.
+const NOISES: f64 = 2.0;
+/// The least fall: to 90 %.
+const LEAST_FALL: f64 = 0.105_360_515_657_826_3;
+/// A fall is over when the rate is back at 95 %.
+const BACK: f64 = 0.051_293_294_387_550_6;
+impl Observer {
+    /// An observer of a run that has just begun.
+    #[must_use]
+    pub fn new(known: &Known) -> Observer {
+        let patience = match (known.workload, known.range, known.flash()) {
+            // The rate of a fill is of the place as much as of the time: nothing is claimed before its end.
+            (Workload::Fill, ..) => None,
+            (Workload::RandomWrite, Some(range), Some(flash)) => Some(Patience::Range { range, flash }),
+            (Workload::RandomWrite, ..) => Some(Patience::Rounds),
+        };
+        Observer { patience, open: Step::default(), units: Vec::new(), end: Step::default(), fall: None }
+    }
+
+    /// Takes one more step; says whether the series is steady now.
+    pub fn push(&mut self, step: Step) -> Option<Claim> {
+        let patience = self.patience?;
+        self.open = self.open.and(step);
+        let full = match patience {
+            Patience::Range { range, .. } => self.open.bytes.0 >= range.0 / UNITS,
+            Patience::Rounds => self.open.elapsed_ns >= UNIT,
+        };
+        if !full || self.open.bytes.0 == 0 || self.open.elapsed_ns.0 == 0 {
+            return None;
+        }
+        let unit = std::mem::take(&mut self.open);
+        self.end = self.end.and(unit);
+        self.units.push(unit);
+        if self.units.len() > 2 * KEPT {
+            self.units.drain(..self.units.len() - KEPT);
+        }
+        let rate = match patience {
+            Patience::Range { range, flash } => self.on_range(range, flash),
+            Patience::Rounds => self.over_rounds(),
+        };
+        rate.map(|rate| Claim { decided: self.end.elapsed_ns, rate })
+    }
+
+    fn on_range(&mut self, range: Bytes, flash: Flash) -> Option<Rate> {
+        if self.fall.is_none() {
+            self.fall = self.falls().filter(|fall| fall.at >= flash.least);
+        }
+        let used_up = self.fall.map_or(flash.most, |fall| fall.at);
+        let level = sum(self.last(1, |units| units.bytes >= Bytes(range.0 / 10)));
+        let begins = self.end.bytes.saturating_sub(level.bytes);
+        if begins < used_up.saturating_add(range) {
+            return None;
+        }
+        let window = self.last(flat::FEWEST, |units| units.bytes >= Bytes(range.0 / 4));
+        if !is_flat(window) {
+            return None;
+        }
+        if self.fall.is_some_and(|fall| log_rate(&level) > fall.before - BACK) {
+            self.fall = None;
+            return None;
+        }
+        level.rate()
+    }
+
+    fn over_rounds(&self) -> Option<Rate> {
+        let enough = |units: Step| units.elapsed_ns >= PATIENCE;
+        let window = self.last(flat::FEWEST, enough);
+        if enough(sum(window)) && is_flat(window) { sum(window).rate() } else { None }
+    }
+
+    /// Whether the last units are all lower than the level before them, by more than noise.
+    fn falls(&self) -> Option<Fall> {
+        let (before, after) = self.units.split_at(self.units.len().checked_sub(LOWER).filter(|&rest| rest > 0)?);
+        let before: Vec<f64> = before.iter().rev().take(BEFORE).map(log_rate).collect();
+        let level = median(before.clone());
+        let least = LEAST_FALL.max(NOISES * step_noise(&before));
+        let lower = after.iter().all(|unit| log_rate(unit) < level - least);
+        lower.then(|| Fall { at: self.end.bytes.saturating_sub(sum(after).bytes), before: level })
+    }
+
+    /// The fewest units at the end that are enough, and at least so many.
+    fn last(&self, least: usize, enough: impl Fn(Step) -> bool) -> &[Step] {
+        let mut sum = Step::default();
+        let count = self.units.iter().rev().take_while(|&&unit| {
+            let more = !enough(sum);
+            sum = sum.and(unit);
+            more
+        });
+        let count = count.count().max(least).min(self.units.len());
+        &self.units[self.units.len() - count..]
+    }
+}
+
+fn is_flat(units: &[Step]) -> bool {
+    Look::at(&units.iter().map(log_rate).collect::<Vec<_>>()).is_some_and(|look| look.is_flat())
+}
+
+fn sum(units: &[Step]) -> Step {
+    units.iter().fold(Step::default(), |sum, &unit| sum.and(unit))
 }

@@ -1,6 +1,6 @@
 //! What is known of a drive beside its samples, without a spec sheet.
 //!
-//! Owns only the type.
+//! Owns what follows of it for the flash behind.
 
 use crate::units::Bytes;
 
@@ -25,4 +25,25 @@ pub struct Known {
     pub range: Option<Bytes>,
     /// Bytes of the drive in use besides the range: other people's data.
     pub others: Bytes,
+}
+
+/// Flash over what a drive offers, in tenths; datacentre drives made for many writes have up to 1.5.
+const MOST_FLASH: u64 = 16;
+
+/// When random writes on a purged and once filled range can have used up the flash: bytes written after the fill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Flash {
+    /// Not before so many: a drive's flash is never less than what it offers.
+    pub(super) least: Bytes,
+    /// After so many, on any drive whose flash is at most 1.6 times what it offers.
+    pub(super) most: Bytes,
+}
+
+impl Known {
+    /// When the flash can have been used up; none where the drive or the range is not known.
+    pub(super) fn flash(&self) -> Option<Flash> {
+        let (drive, used) = (self.drive?, self.range?.saturating_add(self.others));
+        let most = Bytes(drive.0 / 10).saturating_mul(MOST_FLASH);
+        Some(Flash { least: drive.saturating_sub(used), most: most.saturating_sub(used) })
+    }
 }

@@ -8,6 +8,7 @@ mod bins;
 pub mod claim;
 pub mod cliff;
 pub mod fill;
+mod flat;
 mod judge;
 pub mod known;
 mod lasting;

@@ -25,7 +25,7 @@ pub struct Fsef {
 #[must_use]
 pub fn fsef(levels: &[LevelFindings]) -> Option<Fsef> {
     let points: Vec<(f64, f64)> =
-        levels.iter().filter_map(|level| Some((level.drive_free?.gb(), level.steady.rate()?.mb_s()))).collect();
+        levels.iter().filter_map(|level| Some((level.drive_free?.gb(), level.found.steady.rate()?.mb_s()))).collect();
     slope(&points)
 }
 
@@ -36,8 +36,8 @@ pub fn metric(levels: &[LevelFindings]) -> Option<Metric> {
     if levels.len() < LEAST_LEVELS {
         return None;
     }
-    let unsteady = levels.iter().find(|level| level.steady.rate().is_none());
-    let why = unsteady.map_or("not-applicable", |level| level.steady.word());
+    let unsteady = levels.iter().find(|level| level.found.steady.rate().is_none());
+    let why = unsteady.map_or("not-applicable", |level| level.found.steady.word());
     let value = fsef(levels).map_or(Value::Absent(why), |fsef| Value::Number(fsef.mb_s_per_gb));
     Some(Metric::new("random_write.fsef_mb_s_per_gb", value))
 }

@@ -1,21 +1,25 @@
 //! Steady state: whether a series settled, at what level and since when, with both rules' evidence.
 //!
-//! Owns the words of the answer.
+//! Owns the answer at the end of a series; what flat means is in `flat`, how long an observer waits who does not know
+//! the rest in `claim`.
 
-use super::cliff::Cliff;
-use super::known::Known;
+use super::bins::{Bins, median};
+use super::claim::{self, Claim};
+use super::cliff::Levels;
+use super::flat::{Look, Swing};
+use super::known::{Known, Workload};
 use super::series::Series;
-use super::snia::Evidence;
-use crate::units::{Nanos, Rate};
+use super::snia::{self, Evidence};
+use crate::units::{Bytes, Nanos, Rate};
 
 /// Whether a series settled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steady {
     /// The answer.
     pub state: State,
-    /// Whether the rate goes up and down at the end instead, again and again.
+    /// That the rate goes up and down again and again, where it is not steady.
     pub oscillation: Option<Oscillation>,
-    /// What our own rule saw at the end; none where there was too little to see.
+    /// What our own rule saw at the end: five equal parts, chance taken off; none where there was too little to see.
     pub own: Option<Evidence>,
     /// What SNIA's rule saw in the last five rounds of 60 s; none where there are fewer.
     pub snia: Option<Evidence>,
@@ -37,7 +41,7 @@ pub enum State {
 /// The steady level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settled {
-    /// Mean rate.
+    /// Median rate, as of every level.
     pub rate: Rate,
     /// Lower end of its 95 % confidence interval.
     pub low: Rate,
@@ -52,9 +56,9 @@ pub struct Settled {
 pub struct Oscillation {
     /// Mean time from one rise to the next.
     pub period: Nanos,
-    /// The rate at its lows.
+    /// The rate at its lows: the tenth percentile.
     pub low: Rate,
-    /// The rate at its highs.
+    /// The rate at its highs: the ninetieth percentile.
     pub high: Rate,
 }
 
@@ -78,6 +82,117 @@ impl Steady {
 }
 
 /// Judges a series by its end.
-pub(super) fn judge(_: &Series, _: &Known, _: &[Cliff], _: &[Cliff], _: bool) -> Steady {
-    Steady { state: State::TooShort, oscillation: None, own: None, snia: None }
+pub(super) fn judge(series: &Series, bins: &Bins, known: &Known, levels: &Levels, claim: Option<Claim>) -> Steady {
+    let tails = begins(series, known, levels).map(|begins| tails(bins, &begins)).unwrap_or_default();
+    let looks: Vec<(usize, Look)> =
+        tails.into_iter().filter_map(|first| Some((first, Look::at(&bins.raw[first..])?))).collect();
+    let flat = looks.iter().find(|(_, look)| look.is_flat());
+    let oscillation = if flat.is_some() { None } else { oscillation(series, bins) };
+    let state = match flat {
+        Some(&(first, _)) => State::Reached(settled(series, bins, first)),
+        None if claim.is_some() => State::Lost,
+        None if looks.is_empty() && oscillation.is_none() => State::TooShort,
+        None => State::Never,
+    };
+    Steady {
+        state,
+        oscillation,
+        own: flat.or(looks.last()).map(|(_, look)| look.parts),
+        snia: snia::at_the_end(series),
+    }
+}
+
+/// From where on a series may be steady, and what of it must be flat at the least, as shares of its bytes.
+struct Begins {
+    from: f64,
+    least: f64,
+}
+
+/// The share of a series that must be flat where the drive is not known.
+const LEAST_SHARE: f64 = 0.25;
+/// The share of a known range that must be flat.
+const LEAST_OF_RANGE: f64 = 0.1;
+
+/// On a known drive when the flash was used up and the range overwritten once more, as an observer has it, but with the
+/// cliff where it turned out to be. Else after the last change; random writes that never changed may be on the
+/// plateau, unless it is longer than an observer waits. None where the series cannot be steady yet.
+fn begins(series: &Series, known: &Known, levels: &Levels) -> Option<Begins> {
+    let share = |bytes: Bytes| bytes.0 as f64 / series.total().0.max(1) as f64;
+    if let (Workload::RandomWrite, Some(flash), Some(range)) = (known.workload, known.flash(), known.range) {
+        let fall = levels.cliffs.iter().map(|cliff| cliff.at).find(|&at| at >= flash.least);
+        let from = fall.unwrap_or(flash.most).saturating_add(range);
+        return Some(Begins { from: share(from), least: LEAST_OF_RANGE * share(range) });
+    }
+    let changes = levels.cliffs.iter().chain(&levels.recoveries).map(|change| change.at);
+    let last = changes.max();
+    if last.is_none() && known.workload == Workload::RandomWrite && series.elapsed() < claim::PATIENCE {
+        return None;
+    }
+    Some(Begins { from: share(last.unwrap_or(Bytes(0))), least: LEAST_SHARE })
+}
+
+/// First bins of the tails that are looked at, longest first, each three quarters of the one before.
+fn tails(bins: &Bins, begins: &Begins) -> Vec<usize> {
+    let lengths = std::iter::successors(Some(1.0 - begins.from), |length| Some(length * 0.75));
+    let lengths = lengths.take_while(|&length| length >= begins.least && length > 0.0);
+    lengths.map(|length| bins.places[..bins.len()].partition_point(|&place| place < 1.0 - length)).collect()
+}
+
+/// Batches of a tail for its confidence interval, and Student's 97.5 % quantile at one degree less.
+const BATCHES: (usize, f64) = (10, 2.262);
+/// How far the rate may be off the level for the series to be steady already.
+const OFF: f64 = 0.05;
+
+/// The level of a flat tail, and since when the series is at it.
+///
+/// The interval is of batches' medians, as of batch means (Schmeiser 1982: ten to thirty batches), which see correlation
+/// that is shorter than a batch; what is left of it between neighbouring batches takes its share of their
+/// number, as of a first-order autoregression. Fails: waves longer than the tail; under ten bins it is of
+/// single bins.
+fn settled(series: &Series, bins: &Bins, first: usize) -> Settled {
+    let tail = &bins.raw[first..];
+    let level = median(tail.to_vec());
+    let batches: Vec<f64> = tail.chunks(tail.len().div_ceil(BATCHES.0).max(1)).map(|b| median(b.to_vec())).collect();
+    let n = batches.len() as f64;
+    let mean = batches.iter().sum::<f64>() / n;
+    let squares: f64 = batches.iter().map(|b| (b - mean) * (b - mean)).sum();
+    let products: f64 = batches.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
+    let alike = if squares > 0.0 { (products / squares).clamp(0.0, 0.9) } else { 0.0 };
+    let independent = n * (1.0 - alike) / (1.0 + alike);
+    let half = BATCHES.1 * libm::sqrt(squares / (n - 1.0).max(1.0) / independent);
+    Settled {
+        rate: Rate(libm::exp(level)),
+        low: Rate(libm::exp(level - half)),
+        high: Rate(libm::exp(level + half)),
+        since: series.time_before(bins.firsts[first.min(since(bins, level))]),
+    }
+}
+
+/// The bin after the last one that is off the level by more than 5 % and noise.
+fn since(bins: &Bins, level: f64) -> usize {
+    let most = OFF + 2.0 * bins.noise;
+    bins.smooth.iter().rposition(|log| (log - level).abs() > most).map_or(0, |off| off + 1)
+}
+
+/// Rises that make an oscillation, at the least.
+const LEAST_RISES: usize = 3;
+
+/// Whether a rate goes up and down: from the lower third of its swing to the upper third, three times and more.
+fn oscillation(series: &Series, bins: &Bins) -> Option<Oscillation> {
+    let swing = Swing::of(&bins.raw).filter(Swing::is_wide)?;
+    let third = (swing.high - swing.low) / 3.0;
+    let (mut is_low, mut rises) = (false, Vec::new());
+    for (bin, &log) in swing.smooth.iter().enumerate() {
+        if is_low && log > swing.high - third {
+            rises.push(series.time_before(bins.firsts[bin]));
+        }
+        is_low = log < swing.low + third || is_low && log <= swing.high - third;
+    }
+    let (first, last) = (rises.first()?, rises.last()?);
+    let periods = rises.len() as u64 - 1;
+    (rises.len() >= LEAST_RISES).then(|| Oscillation {
+        period: Nanos((*last - *first).0 / periods),
+        low: Rate(libm::exp(swing.low)),
+        high: Rate(libm::exp(swing.high)),
+    })
 }

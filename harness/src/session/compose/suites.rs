@@ -3,9 +3,10 @@
 use super::notes::{counted, ratio};
 use crate::analysis::cliff::Cliff;
 use crate::analysis::fill::{burst, fill};
+use crate::analysis::known::{Known, Workload};
 use crate::analysis::random::{LevelFindings, LevelInput, level};
 use crate::analysis::series::Series;
-use crate::analysis::snia::{Round, Steady};
+use crate::analysis::steady::{State, Steady};
 use crate::analysis::space::Fsef;
 use crate::analysis::suite::FillSuite;
 use crate::journal::record::{FaultKind, FaultRecord};
@@ -14,7 +15,7 @@ use crate::plan::phase::Work;
 use crate::plan::profile::Profile;
 use crate::report::{CliffLine, FillReport, FsefLine, LatencyLine, LevelReport, Point, SteadyLine};
 use crate::sample::Sample;
-use crate::units::Bytes;
+use crate::units::{Bytes, Nanos};
 
 /// Points of a report's curve at the most.
 const MOST_POINTS: u64 = 400;
@@ -104,6 +105,12 @@ pub(super) fn levels(replay: &Replay, profile: Option<&Profile>) -> Result<Vec<L
                 level: level_name(&phase.id),
                 samples: &phase.samples_so_far(),
                 rounds: &rounds(phase),
+                known: Known {
+                    workload: Workload::RandomWrite,
+                    drive: plan.drive,
+                    range: Some(planned.layout.bytes()),
+                    others: plan.in_use.unwrap_or(Bytes(0)),
+                },
                 slice_from,
                 drive_free: plan.drive.map(free),
             })
@@ -116,13 +123,8 @@ fn level_name(id: &str) -> &str {
     id.split('.').nth(1).unwrap_or(id)
 }
 
-fn rounds(phase: &PhaseReplay) -> Vec<(Round, &str)> {
-    let round = |round: &crate::journal::record::Round| Round {
-        start: round.start_ns.saturating_sub(phase.start_ns),
-        elapsed: round.elapsed_ns,
-        bytes: round.bytes,
-    };
-    phase.rounds.iter().map(|record| (round(record), record.histogram.as_str())).collect()
+fn rounds(phase: &PhaseReplay) -> Vec<(Nanos, &str)> {
+    phase.rounds.iter().map(|round| (round.start_ns.saturating_sub(phase.start_ns), round.histogram.as_str())).collect()
 }
 
 /// A level's part of the report.
@@ -131,11 +133,11 @@ pub(super) fn level_report(replay: &Replay, found: &LevelFindings) -> LevelRepor
     let samples: Vec<Sample> = replay.phase(&id).map(PhaseReplay::samples_so_far).unwrap_or_default();
     LevelReport {
         level: found.level.clone(),
-        bytes: found.total.0,
-        seconds: found.elapsed.secs(),
+        bytes: found.found.total.0,
+        seconds: found.found.elapsed.secs(),
         curve: curve(&Series::from_samples(&samples)),
-        cliffs: found.cliffs.iter().map(cliff_line).collect(),
-        steady: steady_line(&found.steady),
+        cliffs: found.found.cliffs.iter().map(cliff_line).collect(),
+        steady: steady_line(&found.found.steady),
         latency: found.latency.map(|latency| LatencyLine {
             p50_us: latency.p50_us,
             p99_us: latency.p99_us,
@@ -149,22 +151,13 @@ pub(super) fn level_report(replay: &Replay, found: &LevelFindings) -> LevelRepor
 }
 
 fn steady_line(steady: &Steady) -> SteadyLine {
-    let state = steady.word();
-    match steady {
-        Steady::Reached { rate, since, evidence, .. } => SteadyLine {
-            state,
-            mb_s: Some(rate.mb_s()),
-            since_s: Some(since.secs()),
-            range: Some(evidence.range),
-            excursion: Some(evidence.excursion),
-        },
-        Steady::Never(evidence) | Steady::Lost(evidence) => SteadyLine {
-            state,
-            range: Some(evidence.range),
-            excursion: Some(evidence.excursion),
-            ..SteadyLine::default()
-        },
-        Steady::TooShort => SteadyLine { state, ..SteadyLine::default() },
+    let settled = if let State::Reached(settled) = steady.state { Some(settled) } else { None };
+    SteadyLine {
+        state: steady.word(),
+        mb_s: settled.map(|settled| settled.rate.mb_s()),
+        since_s: settled.map(|settled| settled.since.secs()),
+        range: steady.snia.map(|evidence| evidence.range),
+        excursion: steady.snia.map(|evidence| evidence.excursion),
     }
 }
 

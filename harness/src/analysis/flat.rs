@@ -1,0 +1,106 @@
+//! Whether a stretch of a series is flat: our own rule, stricter than SNIA's and of any length.
+//!
+//! Owns the tests on one stretch; knows nothing of where a stretch must begin, of cliffs and of drives.
+
+use super::bins::{median, smooth, step_noise};
+use super::snia::Evidence;
+
+/// Equal parts of a stretch, as many as SNIA's rounds.
+const PARTS: usize = 5;
+/// Fewest units of a stretch of which anything is said.
+pub(super) const FEWEST: usize = PARTS;
+/// Half of SNIA's limits: what a rate may still drift within 3 % of its level.
+const MOST_RANGE: f64 = 0.10;
+const MOST_EXCURSION: f64 = 0.05;
+/// SNIA's limit of the range, here for the units themselves.
+const MOST_SWING: f64 = 0.20;
+/// Standard errors of a part by which its rate may be off by chance.
+const ERRORS: f64 = 3.0;
+/// The largest standard error of a part that still says something.
+const MOST_ERROR: f64 = 0.03;
+
+/// What a stretch shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Look {
+    /// Of five equal parts, what chance makes of them taken off.
+    pub(super) parts: Evidence,
+    /// Whether its units swing wide.
+    wide: bool,
+    /// Standard error of one part.
+    error: f64,
+}
+
+impl Look {
+    /// Looks at a stretch by the log rates of its equal units; none where they are fewer than five.
+    ///
+    /// The drift test is SNIA's at half its limits, on medians of five equal parts, each of which may be off by three
+    /// standard errors. It cannot see what comes and goes within a part, so the units are looked at as well: how far
+    /// their medians of three swing beyond what their noise from one to the next explains. A garbage collection that
+    /// cycles passes the first test wherever its period is a part's, and never the second.
+    ///
+    /// The limits are this tool's own. Fails: swings faster than two units are noise to it.
+    pub(super) fn at(logs: &[f64]) -> Option<Look> {
+        if logs.len() < FEWEST {
+            return None;
+        }
+        let swing = Swing::of(logs)?;
+        let rates: Vec<f64> = parts(logs.len()).map(|(from, to)| libm::exp(median(logs[from..to].to_vec()))).collect();
+        let evidence = Evidence::of(&rates);
+        // Of a median (Kenney and Keeping 1962).
+        let error = 1.2533 * swing.noise / libm::sqrt(logs.len() as f64 / PARTS as f64);
+        let less = |value: f64| (value - ERRORS * error).max(0.0);
+        let parts = Evidence { range: less(evidence.range), excursion: less(evidence.excursion) };
+        Some(Look { parts, wide: swing.is_wide(), error })
+    }
+
+    /// Whether the stretch is flat.
+    pub(super) fn is_flat(&self) -> bool {
+        self.error <= MOST_ERROR
+            && self.parts.range <= MOST_RANGE
+            && self.parts.excursion <= MOST_EXCURSION
+            && !self.wide
+    }
+}
+
+/// First unit and end of each part.
+fn parts(units: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..PARTS).map(move |part| (units * part / PARTS, units * (part + 1) / PARTS))
+}
+
+/// How units swing.
+#[derive(Clone, Debug)]
+pub(super) struct Swing {
+    /// Medians of three of the units' log rates.
+    pub(super) smooth: Vec<f64>,
+    /// Their tenth percentile.
+    pub(super) low: f64,
+    /// Their ninetieth percentile.
+    pub(super) high: f64,
+    /// From low to high, white noise taken off: the ratio less one.
+    beyond_noise: f64,
+    /// Deviation of the log rates from unit to unit.
+    pub(super) noise: f64,
+}
+
+impl Swing {
+    /// Of units with these log rates; none where there is none.
+    ///
+    /// The medians of three of white noise have 0.67 of its deviation.
+    pub(super) fn of(logs: &[f64]) -> Option<Swing> {
+        const TENTHS: f64 = 2.0 * 1.2816;
+        let smooth = smooth(logs);
+        let mut sorted = smooth.clone();
+        sorted.sort_by(f64::total_cmp);
+        let outside = sorted.len() / 10;
+        let (low, high) = (*sorted.get(outside)?, sorted[sorted.len() - 1 - outside]);
+        let noise = step_noise(logs);
+        let (seen, chance) = (high - low, TENTHS * 0.67 * noise);
+        let beyond_noise = libm::exp(libm::sqrt((seen * seen - chance * chance).max(0.0))) - 1.0;
+        Some(Swing { smooth, low, high, beyond_noise, noise })
+    }
+
+    /// Whether it is more than a steady rate may swing.
+    pub(super) fn is_wide(&self) -> bool {
+        self.beyond_noise > MOST_SWING
+    }
+}
