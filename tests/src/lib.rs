@@ -7,6 +7,7 @@ pub mod corpus;
 pub mod dice;
 pub mod folder;
 pub mod loop_fs;
+pub mod mutant;
 pub mod profile;
 pub mod rig;
 pub mod run;

@@ -108,9 +108,9 @@ impl Variant {
             Variant::Scaled => {
                 let scaled = |gib: Option<f64>| gib.map(|gib| gib * if truth.is_fill() { 1.0 } else { 1000.0 });
                 let after = &mut truth_after;
-                after.cliff_gib = truth.cliff_gib.map(|[low, high]| {
-                    [scaled(Some(low)).unwrap_or(low), scaled(Some(high)).unwrap_or(high)]
-                });
+                after.cliff_gib = truth
+                    .cliff_gib
+                    .map(|[low, high]| [scaled(Some(low)).unwrap_or(low), scaled(Some(high)).unwrap_or(high)]);
                 for rate in [&mut after.before_mib_s, &mut after.after_mib_s, &mut after.steady_mib_s] {
                     *rate = rate.map(|rate| 1000.0 * rate);
                 }

@@ -67,11 +67,7 @@ const SEEDS: u64 = 10;
 /// Right answers of all answers, in percent, as the issue asks for them; as measured all of them.
 const LEAST: usize = 97;
 
-fn check<'a>(
-    folder: &Path,
-    truths: impl Iterator<Item = (&'a String, &'a Truth)>,
-    variant: Variant,
-) -> Result<()> {
+fn check<'a>(folder: &Path, truths: impl Iterator<Item = (&'a String, &'a Truth)>, variant: Variant) -> Result<()> {
     let (mut wrong, mut answers) = (Vec::new(), 0);
     for (name, truth) in truths {
         let steps = truth.steps(folder)?;

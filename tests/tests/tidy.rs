@@ -170,7 +170,7 @@ fn the_readme_names_the_two_commands_and_the_script_runs_the_second() -> Result<
 #[test]
 fn every_option_that_the_readme_names_exists() -> Result<()> {
     let ours = |path: &String| path.starts_with("xtask/storage-check/src/arguments");
-    let arguments = source::tracked()?.iter().filter(|path| ours(path)).map(|path| source::read(path));
+    let arguments = source::tracked()?.into_iter().filter(ours).map(|path| source::read(&path));
     let arguments = arguments.collect::<Result<String>>()?;
     let mut violations = Vec::new();
     for document in ["README.md", "CONTRIBUTING.md"] {

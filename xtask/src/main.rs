@@ -4,6 +4,7 @@
 
 mod bench;
 mod ci;
+mod fuzz;
 mod score;
 
 use std::ffi::OsString;
@@ -29,6 +30,15 @@ enum Chore {
         /// Only the comparisons whose title holds this
         only: Option<String>,
     },
+    /// Feed mutants of logs to the importers
+    Fuzz {
+        /// How many
+        #[arg(default_value_t = 1_000_000)]
+        cases: u64,
+        /// The first one's seed, to repeat a failure
+        #[arg(long)]
+        seed: Option<u64>,
+    },
     /// Score the analysis on real series with known truths
     Score {
         /// Folder with a truth.toml and its series [default: ../shared/corpus]
@@ -41,6 +51,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Chore::StorageCheck { arguments } => Ok(storage_check::main(named("storage-check", arguments))),
         Chore::Ci(arguments) => ci::run(&arguments),
         Chore::Score { corpus } => score::score(corpus.as_deref()).map(|()| ExitCode::SUCCESS),
+        Chore::Fuzz { cases, seed } => fuzz::fuzz(cases, seed).map(|()| ExitCode::SUCCESS),
         Chore::Bench { only } => bench::bench(only.as_deref()).map(|()| ExitCode::SUCCESS),
     }
 }

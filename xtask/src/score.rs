@@ -70,7 +70,8 @@ impl Total {
 
     fn text(&self) -> String {
         let mean = self.after.iter().sum::<f64>() / self.after.len() as f64;
-        let after = if self.after.is_empty() { String::new() } else { format!(", at {:.1} % of the run", 100.0 * mean) };
+        let after =
+            if self.after.is_empty() { String::new() } else { format!(", at {:.1} % of the run", 100.0 * mean) };
         format!("{} of {}{after}", self.right, self.all)
     }
 }
@@ -151,10 +152,9 @@ fn cliff(truth: &Truth, found: &Analysis) -> Option<Answer> {
     let gib = |bytes: u64| bytes as f64 / GIB as f64;
     let first = found.cliffs.first().map(|cliff| gib(cliff.at.0));
     let (right, wanted) = match (truth.cliff?, truth.cliff_gib) {
-        (true, Some([low, high])) => (
-            first.is_some_and(|at| (low - ROUNDED..=high + ROUNDED).contains(&at)),
-            format!("{low:.2} to {high:.2}"),
-        ),
+        (true, Some([low, high])) => {
+            (first.is_some_and(|at| (low - ROUNDED..=high + ROUNDED).contains(&at)), format!("{low:.2} to {high:.2}"))
+        }
         (true, None) => (first.is_some(), "one".to_owned()),
         (false, _) => (first.is_none(), "none".to_owned()),
     };

@@ -126,7 +126,8 @@ mod tests {
     #[test]
     fn rounds_are_of_time_whatever_the_steps_are() {
         let step = |seconds, bytes| Step { elapsed_ns: Nanos::from_secs(seconds), bytes: Bytes(bytes) };
-        let bytes: Vec<u64> = rounds(&Series::new([step(90, 900), step(60, 60), step(45, 0)])).iter().map(|r| r.bytes.0).collect();
+        let bytes: Vec<u64> =
+            rounds(&Series::new([step(90, 900), step(60, 60), step(45, 0)])).iter().map(|r| r.bytes.0).collect();
         assert_eq!(bytes, [600, 317, 34]);
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Logs of several jobs have windows of the same length that end some milliseconds apart, and drift. A window is taken
 //! as a whole interval, at its rate: the first one as the nearest, each next one as the next, and again as the nearest where
-//! the clocks have drifted apart by three quarters of an interval. Where windows are no whole intervals to a fiftieth, they are cut at the grid's borders instead, each byte evenly spread over its window. Either
+//! the clocks have drifted apart by three quarters of an interval. Where
+//! windows are no whole intervals, or would have other bytes as such, they are cut at the grid's borders instead, each byte evenly spread over its window. Either
 //! way the rates of an interval add up, and an interval that a job's log does not cover has nothing of it.
 
 use super::moved;
@@ -15,8 +16,8 @@ const MOST_INTERVALS_A_SPAN: u64 = 50;
 /// And always so many.
 const ALWAYS: u64 = 100_000;
 
-/// A window is a whole interval if it is as long but for this part of one: windows end with a clock's jitter.
-const MOST_OFF: u64 = 50;
+/// Windows at their rates for whole intervals may have other bytes than in their own time, by this part of all.
+const MOST_OTHER: u64 = 1000;
 
 /// The steps of the sum, and what was done.
 ///
@@ -93,38 +94,41 @@ struct Piece {
 
 /// A track's spans on the grid's clock; true where each is whole intervals.
 fn pieces(track: &Track, origin: u64, period: u64) -> (bool, Vec<Piece>) {
-    if let Some(ends) = whole_intervals(track, origin, period) {
-        let mut from = nearest(track.start_ns - origin, period) * period;
-        let piece = |((start, span), to): ((u64, Span), u64)| {
-            // A last window that was cut has the bytes of its own time, not of a whole interval.
-            let length = span.end_ns - start;
-            let counted = if length * 2 < period { length } else { to - from };
-            Piece { from: std::mem::replace(&mut from, to), to, bytes: moved(span.bytes_s, Nanos(counted)).0 }
-        };
-        return (true, track.starts().zip(ends).map(piece).collect());
-    }
-    let piece = |(start, span): (u64, Span)| {
+    let own = |(start, span): (u64, Span)| {
         let bytes = moved(span.bytes_s, Nanos(span.end_ns - start)).0;
         Piece { from: start - origin, to: span.end_ns - origin, bytes }
     };
-    (false, track.starts().map(piece).collect())
+    let own: Vec<Piece> = track.starts().map(own).collect();
+    let border = nearest(track.start_ns - origin, period);
+    let mut from = border * period;
+    let whole = |(piece, (to, span)): (&Piece, (u64, &Span))| {
+        let length = piece.to - piece.from;
+        let from = std::mem::replace(&mut from, to);
+        // A last window that was cut has the bytes of its own time, not of a whole interval.
+        let bytes = if length * 2 < period { piece.bytes } else { moved(span.bytes_s, Nanos(to - from)).0 };
+        Piece { from, to, bytes }
+    };
+    let whole = whole_intervals(&own, border, period)
+        .map(|ends| own.iter().zip(ends.into_iter().zip(&track.spans)).map(whole).collect::<Vec<_>>());
+    let sum = |pieces: &[Piece]| pieces.iter().fold(0_u64, |sum, piece| sum.saturating_add(piece.bytes));
+    match whole {
+        Some(whole) if sum(&whole).abs_diff(sum(&own)) <= sum(&own) / MOST_OTHER => (true, whole),
+        _ => (false, own),
+    }
 }
 
 /// The ends of a track's spans on the grid, where each gets an interval of its own at least.
-fn whole_intervals(track: &Track, origin: u64, period: u64) -> Option<Vec<u64>> {
-    let mut border = nearest(track.start_ns - origin, period);
-    let count = track.spans.len();
-    let ends = track.starts().enumerate().map(|(at, (start, span))| {
-        let (length, end) = (span.end_ns - start, span.end_ns - origin);
-        let cut = at + 1 == count && length * 2 < period;
+fn whole_intervals(own: &[Piece], mut border: u64, period: u64) -> Option<Vec<u64>> {
+    let ends = own.iter().enumerate().map(|(at, piece)| {
+        let length = piece.to - piece.from;
         let whole = nearest(length, period);
-        // At its rate for more or less than its own time a window would have other bytes.
-        if !cut && (whole * period).abs_diff(length) * MOST_OFF > period {
+        let cut = at + 1 == own.len() && length * 2 < period;
+        if !cut && (whole * period).abs_diff(length) * 4 > period {
             return None;
         }
         let next = border + whole.max(1);
-        let drifted = (next * period).abs_diff(end) * 4 > period * 3 && !cut;
-        let next = if drifted { nearest(end, period) } else { next };
+        let drifted = (next * period).abs_diff(piece.to) * 4 > period * 3 && !cut;
+        let next = if drifted { nearest(piece.to, period) } else { next };
         (std::mem::replace(&mut border, next) < next).then_some(next * period)
     });
     ends.collect()

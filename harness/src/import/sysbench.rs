@@ -31,7 +31,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Read, Bad> {
                 writes.push(Row { end_ns: interval.end_ns, bytes_s: interval.written, line });
             }
             Err(_) if cut == Some(line) => {
-                warnings.push(format!("{name}:{line}: the last row is cut, and was dropped"))
+                warnings.push(format!("{name}:{line}: the last row is cut, and was dropped"));
             }
             Err(why) => return Err((Some(line), why)),
         }
