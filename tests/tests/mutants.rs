@@ -167,12 +167,15 @@ fn check_sums(files: &[(String, Vec<u8>)], found: &[Imported]) -> Result<u64> {
         let want: f64 = rows.iter().filter(|row| row.0 == kind).map(|row| row.1).sum();
         // Windows of jobs that are summed are taken as whole intervals, where that is within a thousandth.
         let part = if series.files.len() > 1 { 1.001e-3 } else { 1e-9 };
+        let ours = files.iter().filter(|(name, _)| series.files.contains(name));
+        let texts: Vec<_> = ours.map(|(_, text)| String::from_utf8_lossy(text)).collect();
         ensure!(
             (sum as f64 - want).abs() <= want * part + rows.len() as f64,
-            "{:?}: {} sums to {sum} bytes, its rows to {want}; {:?}",
+            "{:?}: {} sums to {sum} bytes, its rows to {want}; {:?}\n{}",
             series.files,
             series.kind,
-            series.warnings
+            series.warnings,
+            texts.concat()
         );
         checked += 1;
     }

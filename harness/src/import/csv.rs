@@ -129,8 +129,10 @@ fn chunks(rows: Vec<Row>) -> Result<track::Spans, (usize, String)> {
         if row.bytes_s <= 0.0 || ns > 1e18 - end_ns as f64 {
             return Err((row.line, "a chunk cannot have been written at this rate".to_owned()));
         }
-        end_ns += (ns.round() as u64).max(1);
-        spans.push(Span { end_ns, bytes_s: row.bytes_s });
+        // In whole nanoseconds the rate is not quite the row's; the bytes are the chunk's.
+        let elapsed = (ns.round() as u64).max(1);
+        end_ns += elapsed;
+        spans.push(Span { end_ns, bytes_s: size as f64 / elapsed as f64 * 1e9 });
     }
     Ok(track::Spans { start_ns: 0, epoch: false, spans, period_ns: (end_ns / rows.len() as u64).max(1), done })
 }

@@ -17,11 +17,16 @@ fn is_interval(line: &str) -> bool {
     line.starts_with('[') && line.contains(" reads:") && line.contains(" writes:")
 }
 
+/// Whether a line is an interval or was one: a damaged one must not be passed over as other output is.
+fn was_interval(line: &str) -> bool {
+    line.starts_with('[') || line.contains("reads:")
+}
+
 pub(super) fn read(name: &str, text: &str) -> Result<Read, Bad> {
     let (mut reads, mut writes, mut old) = (Vec::new(), Vec::new(), None);
     let cut = (!text.ends_with('\n')).then(|| text.lines().count());
     let mut warnings = Vec::new();
-    for (line, text) in lines(text).filter(|(_, line)| is_interval(line)) {
+    for (line, text) in lines(text).filter(|(_, line)| was_interval(line)) {
         match interval(text) {
             Ok(interval) => {
                 if interval.old {
@@ -85,6 +90,9 @@ struct Interval {
 }
 
 fn interval(line: &str) -> Result<Interval, String> {
+    if !is_interval(line) || line.matches('[').count() > 1 {
+        return Err(format!("{} is no interval of sysbench fileio", quoted(line)));
+    }
     let (time, rest) = line[1..].split_once(']').ok_or("no time in brackets")?;
     let time = time.trim();
     let seconds = time.strip_suffix('s').ok_or_else(|| format!("{} is no time in seconds", quoted(time)))?;

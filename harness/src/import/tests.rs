@@ -172,6 +172,7 @@ fn sysbench_intervals_are_found_among_its_output() {
     let old = new.replace("MiB/s", "MB/s").replace("[ 5s ]", "[   5s]");
     check(&[("out.txt", &old)], &Options::default(), &expect, &["before 1.0", "before 1.0"]);
     refused("out.txt", "sysbench 1.0.20\nThroughput:\n", None, "--report-interval");
+    refused("out.txt", &new.replace("[ 10s ] reads", "[ 10s ]!reads"), Some(3), "no interval");
     refused("out.txt", &new.replace("writes: 1.00", "writes: -1.00"), Some(2), "no decimal");
 }
 

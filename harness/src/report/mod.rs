@@ -9,6 +9,7 @@ use crate::verdict::Verdict;
 use crate::verdict::judge::Judged;
 use crate::verdict::surroundings::Change;
 
+pub mod compare;
 pub mod curve;
 pub mod json;
 pub mod junit;

@@ -7,6 +7,7 @@ pub mod analyze;
 mod arm;
 pub mod baselines;
 mod command;
+pub mod compare;
 pub mod compose;
 pub mod folder;
 pub mod judging;

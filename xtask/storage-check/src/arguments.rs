@@ -55,6 +55,9 @@ pub(crate) enum Command {
     /// Find cliffs and steady state in fio, sysbench and CSV files, and in journals
     #[command(after_help = ANALYZE_EXAMPLES)]
     Analyze(AnalyzeArguments),
+    /// Show runs or drives side by side
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(CompareArguments),
 }
 
 /// What to measure, by what, and where the files go.
@@ -157,6 +160,7 @@ impl Arguments {
             Some(Command::Judge(arguments)) => arguments.options,
             Some(Command::Baseline(arguments)) => arguments.command.options(),
             Some(Command::Analyze(arguments)) => arguments.options,
+            Some(Command::Compare(_)) => Options { format: Format::Text, quiet: false },
         }
     }
 }

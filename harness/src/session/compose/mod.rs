@@ -3,6 +3,7 @@
 //! Pure but for its callers: no file, no clock, no drive.
 
 mod candidate;
+pub mod compare;
 mod conclude;
 mod notes;
 pub mod series;

@@ -82,3 +82,34 @@ fn gib(text: &str) -> Result<Bytes, String> {
     let bytes = number * GIB as f64;
     if (1.0..=1e18).contains(&bytes) { Ok(Bytes(bytes as u64)) } else { Err(format!("{text} GiB is no drive's size")) }
 }
+
+pub(crate) const COMPARE_EXAMPLES: &str = "\
+Examples:
+  cargo xtask storage-check compare storage-check-runs/RUN-OF-A storage-check-runs/RUN-OF-B
+        two drives side by side: metrics, steady rate over the bytes in use, timelines
+  cargo xtask storage-check compare old/journal.jsonl new/journal.jsonl --format md >> \"$GITHUB_STEP_SUMMARY\"
+
+A comparison judges nothing and exits with 0; `judge` compares with a baseline.";
+
+#[derive(Args, Debug)]
+pub(crate) struct CompareArguments {
+    /// Run folders, or their journals
+    #[arg(value_name = "RUN", required = true, num_args = 2..)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// How the comparison is printed
+    #[arg(long, value_enum, default_value_t = Rendering::Terminal)]
+    pub(crate) format: Rendering,
+}
+
+/// How a comparison is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Rendering {
+    /// For people at a terminal
+    #[value(alias = "text")]
+    Terminal,
+    /// GitHub-flavoured markdown
+    #[value(alias = "markdown")]
+    Md,
+    /// For programs
+    Json,
+}
