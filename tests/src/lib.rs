@@ -6,11 +6,13 @@
 pub mod corpus;
 pub mod dice;
 pub mod folder;
+pub mod ftl;
 pub mod loop_fs;
 pub mod mutant;
 pub mod profile;
 pub mod rig;
 pub mod run;
+pub mod simulated;
 pub mod source;
 pub mod stored;
 pub mod throttle;

@@ -114,7 +114,8 @@ impl<E: Engine> One<E> {
         let op = Op { slot: 0, kind };
         let before = self.engine.now();
         let mut batch = Batch::default();
-        self.engine.submit(op);
+        let now = self.engine.now();
+        self.engine.submit(op, now);
         let limit = before.saturating_add(Nanos::from_secs(10));
         while batch.completions.is_empty() && self.engine.now() < limit {
             self.engine.reap(limit, &mut batch);
@@ -178,12 +179,14 @@ fn keeps_the_depth<F: EngineFactory>(factory: &F) -> Result<()> {
         for (segment, engine) in (0..).zip(&mut engines) {
             let mut batch = Batch::default();
             let depth = engine.depth();
-            engine.submit(Op { slot: 0, kind: OpKind::Open { segment, create: true } });
+            let now = engine.now();
+            engine.submit(Op { slot: 0, kind: OpKind::Open { segment, create: true } }, now);
             reap_all(engine, &mut batch, 1)?;
             batch.completions.clear();
             for slot in 0..depth {
                 let offset = u64::from(segment) * SEGMENT + u64::from(slot) * u64::from(BLOCK);
-                engine.submit(Op { slot, kind: OpKind::Write { offset, len: BLOCK, generation: 0 } });
+                let now = engine.now();
+                engine.submit(Op { slot, kind: OpKind::Write { offset, len: BLOCK, generation: 0 } }, now);
             }
             reap_all(engine, &mut batch, depth as usize)?;
             let mut slots: Vec<u32> = batch.completions.iter().map(|done| done.op.slot).collect();

@@ -115,10 +115,10 @@ impl Engine for BadEngine {
         self.inner.now()
     }
 
-    fn submit(&mut self, op: Op) {
+    fn submit(&mut self, op: Op, now: Nanos) {
         self.fails = self.place.is(op.kind, &self.counts);
         assert!(!(self.fails && self.deed == Deed::Panic), "{DELIBERATE}");
-        self.inner.submit(op);
+        self.inner.submit(op, now);
     }
 
     fn reap(&mut self, until: Nanos, batch: &mut Batch) {

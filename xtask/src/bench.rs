@@ -1,10 +1,13 @@
-//! `cargo xtask bench [NAME]`: our engines against fio, in alternating pairs on one machine in one hour.
+//! `cargo xtask bench [NAME]`: our engines against fio, in alternating pairs on one machine in one hour, and our
+//! analysis of long series.
 //!
 //! Prints ratios and medians; judges nothing. Works on devices and folders that it made and removes them.
 #![expect(clippy::print_stdout, reason = "a chore's output is its result")]
 
+mod analysis;
 mod fio;
 mod ours;
+mod own;
 mod place;
 
 use std::path::Path;
@@ -14,6 +17,7 @@ use fio::Peer;
 use harness::engine::real::{Concurrency, RealFactory};
 use harness::units::{GIB, MIB};
 use ours::{measure, random_writes};
+use own::NullFactory;
 use place::{Folder, Zram};
 use xshell::{Shell, cmd};
 
@@ -33,14 +37,23 @@ const RANDOM: &str = "random_write.scratch.write";
 
 /// Runs all benchmarks that this machine allows, or the one that is named.
 pub(crate) fn bench(name: Option<&str>) -> Result<()> {
-    const NAMES: [&str; 4] = ["queue", "sequential", "small", "workers"];
+    const NAMES: [&str; 6] = ["analysis", "own", "queue", "sequential", "small", "workers"];
     if let Some(name) = name {
         ensure!(NAMES.contains(&name), "there is no benchmark {name}: choose one of {}", NAMES.join(", "));
     }
     let wanted = |this: &str| name.is_none_or(|name| name == this);
+    if wanted("analysis") {
+        analysis::analysis();
+        if name.is_some() {
+            return Ok(());
+        }
+    }
     let sh = Shell::new()?;
     ensure!(cmd!(sh, "fio --version").ignore_stderr().read().is_ok(), "fio is not installed: apt-get install fio");
     let disk = Folder::new(&std::env::current_dir()?.join("target"))?;
+    if wanted("own") {
+        own(&disk.0).context("our own cost")?;
+    }
     if wanted("sequential") {
         sequential(&sh, &disk.0).context("sequential fill on this disk")?;
     }
@@ -60,6 +73,21 @@ pub(crate) fn bench(name: Option<&str>) -> Result<()> {
             Err(why) => println!("pwrite on zram: ignored, {why:#}"),
         }
     }
+    Ok(())
+}
+
+/// What the run loop costs an I/O of its own, two clock reads included, on an engine that does nothing.
+fn own(folder: &Path) -> Result<()> {
+    let profile = random_writes(RANGE, 1, "queue_depth = 1\ndata = 'zeros'");
+    let runs = (0..PAIRS).map(|_| {
+        let ours = measure(folder, &profile, RANDOM, |_, clock| NullFactory(clock))?;
+        Ok(1e9 / ours.iops())
+    });
+    println!(
+        "the run loop without I/O: {:.1} ns an I/O, median (load average {})",
+        median(runs.collect::<Result<_>>()?),
+        load()
+    );
     Ok(())
 }
 

@@ -43,6 +43,9 @@ enum Chore {
     Score {
         /// Folder with a truth.toml and its series [default: ../shared/corpus]
         corpus: Option<PathBuf>,
+        /// Score it on so many simulated drives of each sort instead
+        #[arg(long, value_name = "DRIVES", num_args = 0..=1, default_missing_value = "2000", conflicts_with = "corpus")]
+        simulated: Option<u64>,
     },
 }
 
@@ -50,7 +53,8 @@ fn main() -> anyhow::Result<ExitCode> {
     match Chore::parse() {
         Chore::StorageCheck { arguments } => Ok(storage_check::main(named("storage-check", arguments))),
         Chore::Ci(arguments) => ci::run(&arguments),
-        Chore::Score { corpus } => score::score(corpus.as_deref()).map(|()| ExitCode::SUCCESS),
+        Chore::Score { simulated: Some(drives), .. } => Ok(score::simulated(drives)),
+        Chore::Score { corpus, .. } => score::score(corpus.as_deref()).map(|()| ExitCode::SUCCESS),
         Chore::Fuzz { cases, seed } => fuzz::fuzz(cases, seed).map(|()| ExitCode::SUCCESS),
         Chore::Bench { only } => bench::bench(only.as_deref()).map(|()| ExitCode::SUCCESS),
     }

@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "a chore's output is its result")]
 
 mod rivals;
+mod simulated;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,6 +14,7 @@ use harness::analysis::analyze::{Analysis, analyze};
 use harness::analysis::claim::Claim;
 use harness::analysis::series::Series;
 use harness::units::{GIB, MIB};
+pub(crate) use simulated::simulated;
 use storage_check_tests::corpus::{self, Truth};
 
 /// A level is right within this share of the wanted one.

@@ -54,6 +54,8 @@ pub struct Observer {
     end: Step,
     /// When the flash was used up.
     fall: Option<Fall>,
+    /// Bytes up to the moment when nothing was left of how the range was filled.
+    settled: Option<Bytes>,
 }
 
 /// How long an observer waits.
@@ -68,8 +70,8 @@ enum Patience {
 /// The fall from the plateau.
 #[derive(Clone, Copy, Debug)]
 struct Fall {
-    /// Bytes before it.
-    at: Bytes,
+    /// Bytes and time up to it: it lies within the first lower unit, which counts as before it.
+    at: Step,
     /// Log rate before it.
     before: f64,
 }
@@ -78,10 +80,14 @@ struct Fall {
 const UNITS: u64 = 100;
 /// Length of a unit where no range is known.
 const UNIT: Nanos = Nanos::from_secs(10);
-/// Units that the level before a fall is the median of.
-const BEFORE: usize = 32;
+/// Units of which noise is read, and the level before a fall.
+const RECENT: usize = 32;
 /// Units that are all lower make a fall.
 const LOWER: usize = 3;
+/// A level's largest standard error.
+const LEVEL_ERROR: f64 = 0.015;
+/// How often all of the flash is programmed until nothing is left of how the range was filled.
+const PASSES: f64 = 2.0;
 /// Units that are kept.
 const KEPT: usize = 200;
 /// SNIA's test goes on for 25 rounds at the most.
@@ -102,7 +108,7 @@ impl Observer {
             (Workload::RandomWrite, Some(range), Some(flash)) => Some(Patience::Range { range, flash }),
             (Workload::RandomWrite, ..) => Some(Patience::Rounds),
         };
-        Observer { patience, open: Step::default(), units: Vec::new(), end: Step::default(), fall: None }
+        Observer { patience, open: Step::default(), units: Vec::new(), end: Step::default(), fall: None, settled: None }
     }
 
     /// Takes one more step; says whether the series is steady now.
@@ -131,56 +137,78 @@ impl Observer {
 
     fn on_range(&mut self, range: Bytes, flash: Flash) -> Option<Rate> {
         if self.fall.is_none() {
-            self.fall = self.falls().filter(|fall| fall.at >= flash.least);
+            self.fall = self.falls().filter(|fall| fall.at.bytes >= flash.least);
         }
-        let used_up = self.fall.map_or(flash.most, |fall| fall.at);
-        let level = sum(self.last(1, |units| units.bytes >= Bytes(range.0 / 10)));
-        let begins = self.end.bytes.saturating_sub(level.bytes);
-        if begins < used_up.saturating_add(range) {
+        self.settled = self.settled.or_else(|| self.mixed(range, flash));
+        let since = self.end.bytes.saturating_sub(self.settled?);
+        if since < Bytes(range.0 / 10) {
             return None;
         }
-        let window = self.last(flat::FEWEST, |units| units.bytes >= Bytes(range.0 / 4));
-        if !is_flat(window) {
+        let quarter = self.last(|units| units.bytes >= Bytes(range.0 / 4));
+        let all = self.last(|units| units.bytes >= since);
+        let level = self.flat_level(if all.len() > quarter.len() { all } else { quarter }, all);
+        let level = level.or_else(|| self.flat_level(quarter, quarter))?;
+        if self.fall.is_some_and(|fall| level > fall.before - BACK) {
+            (self.fall, self.settled) = (None, None);
             return None;
         }
-        if self.fall.is_some_and(|fall| log_rate(&level) > fall.before - BACK) {
-            self.fall = None;
-            return None;
-        }
-        level.rate()
+        Some(Rate(libm::exp(level)))
+    }
+
+    /// Bytes up to the moment from which on nothing is left of how the range was filled: since the flash was used up, the
+    /// range has been overwritten once more, or all of the flash been programmed twice, which on the plateau it was
+    /// at full rate.
+    fn mixed(&self, range: Bytes, flash: Flash) -> Option<Bytes> {
+        let used_up = self.fall.map_or(flash.most, |fall| fall.at.bytes);
+        let around = used_up.saturating_add(range);
+        let recycled = self.fall.is_some_and(|fall| {
+            let programmed = libm::exp(fall.before) * self.end.elapsed_ns.saturating_sub(fall.at.elapsed_ns).secs();
+            programmed >= PASSES * flash.used.saturating_add(used_up).0 as f64
+        });
+        (recycled || self.end.bytes >= around).then(|| around.min(self.end.bytes))
     }
 
     fn over_rounds(&self) -> Option<Rate> {
         let enough = |units: Step| units.elapsed_ns >= PATIENCE;
-        let window = self.last(flat::FEWEST, enough);
-        if enough(sum(window)) && is_flat(window) { sum(window).rate() } else { None }
+        let window = self.last(enough);
+        let level = if enough(sum(window)) { self.flat_level(window, window) } else { None };
+        level.map(|level| Rate(libm::exp(level)))
     }
 
     /// Whether the last units are all lower than the level before them, by more than noise.
     fn falls(&self) -> Option<Fall> {
         let (before, after) = self.units.split_at(self.units.len().checked_sub(LOWER).filter(|&rest| rest > 0)?);
-        let before: Vec<f64> = before.iter().rev().take(BEFORE).map(log_rate).collect();
+        let before: Vec<f64> = before.iter().rev().take(RECENT).map(log_rate).collect();
         let level = median(before.clone());
         let least = LEAST_FALL.max(NOISES * step_noise(&before));
         let lower = after.iter().all(|unit| log_rate(unit) < level - least);
-        lower.then(|| Fall { at: self.end.bytes.saturating_sub(sum(after).bytes), before: level })
+        let since = sum(&after[1..]);
+        let at = Step {
+            elapsed_ns: self.end.elapsed_ns.saturating_sub(since.elapsed_ns),
+            bytes: self.end.bytes.saturating_sub(since.bytes),
+        };
+        lower.then_some(Fall { at, before: level })
     }
 
-    /// The fewest units at the end that are enough, and at least so many.
-    fn last(&self, least: usize, enough: impl Fn(Step) -> bool) -> &[Step] {
+    /// The median log rate of `level` where it is known to 1.5 % and `window` is flat.
+    fn flat_level(&self, window: &[Step], level: &[Step]) -> Option<f64> {
+        let logs = |units: &[Step]| units.iter().map(log_rate).collect::<Vec<_>>();
+        let recent = &self.units[self.units.len().saturating_sub(RECENT)..];
+        let error = flat::MEDIAN * step_noise(&logs(recent)) / libm::sqrt(level.len() as f64);
+        (error <= LEVEL_ERROR && Look::at(&logs(window))?.is_flat()).then(|| median(logs(level)))
+    }
+
+    /// The fewest units at the end that are enough.
+    fn last(&self, enough: impl Fn(Step) -> bool) -> &[Step] {
         let mut sum = Step::default();
         let count = self.units.iter().rev().take_while(|&&unit| {
             let more = !enough(sum);
             sum = sum.and(unit);
             more
         });
-        let count = count.count().max(least).min(self.units.len());
+        let count = count.count();
         &self.units[self.units.len() - count..]
     }
-}
-
-fn is_flat(units: &[Step]) -> bool {
-    Look::at(&units.iter().map(log_rate).collect::<Vec<_>>()).is_some_and(|look| look.is_flat())
 }
 
 fn sum(units: &[Step]) -> Step {

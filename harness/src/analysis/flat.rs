@@ -8,7 +8,7 @@ use super::snia::Evidence;
 /// Equal parts of a stretch, as many as SNIA's rounds.
 const PARTS: usize = 5;
 /// Fewest units of a stretch of which anything is said.
-pub(super) const FEWEST: usize = PARTS;
+const FEWEST: usize = PARTS;
 /// Half of SNIA's limits: what a rate may still drift within 3 % of its level.
 const MOST_RANGE: f64 = 0.10;
 const MOST_EXCURSION: f64 = 0.05;
@@ -16,6 +16,8 @@ const MOST_EXCURSION: f64 = 0.05;
 const MOST_SWING: f64 = 0.20;
 /// Standard errors of a part by which its rate may be off by chance.
 const ERRORS: f64 = 3.0;
+/// The standard error of a median over that of a mean (Kenney and Keeping 1962).
+pub(super) const MEDIAN: f64 = 1.2533;
 /// The largest standard error of a part that still says something.
 const MOST_ERROR: f64 = 0.03;
 
@@ -46,8 +48,7 @@ impl Look {
         let swing = Swing::of(logs)?;
         let rates: Vec<f64> = parts(logs.len()).map(|(from, to)| libm::exp(median(logs[from..to].to_vec()))).collect();
         let evidence = Evidence::of(&rates);
-        // Of a median (Kenney and Keeping 1962).
-        let error = 1.2533 * swing.noise / libm::sqrt(logs.len() as f64 / PARTS as f64);
+        let error = MEDIAN * swing.noise / libm::sqrt(logs.len() as f64 / PARTS as f64);
         let less = |value: f64| (value - ERRORS * error).max(0.0);
         let parts = Evidence { range: less(evidence.range), excursion: less(evidence.excursion) };
         Some(Look { parts, wide: swing.is_wide(), error })

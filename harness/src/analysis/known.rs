@@ -37,6 +37,8 @@ pub(super) struct Flash {
     pub(super) least: Bytes,
     /// After so many, on any drive whose flash is at most 1.6 times what it offers.
     pub(super) most: Bytes,
+    /// Bytes of the drive in use.
+    pub(super) used: Bytes,
 }
 
 impl Known {
@@ -44,6 +46,6 @@ impl Known {
     pub(super) fn flash(&self) -> Option<Flash> {
         let (drive, used) = (self.drive?, self.range?.saturating_add(self.others));
         let most = Bytes(drive.0 / 10).saturating_mul(MOST_FLASH);
-        Some(Flash { least: drive.saturating_sub(used), most: most.saturating_sub(used) })
+        Some(Flash { least: drive.saturating_sub(used), most: most.saturating_sub(used), used })
     }
 }

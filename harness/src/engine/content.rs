@@ -68,11 +68,15 @@ impl Blocks {
         }
     }
 
-    /// Stamps the blocks of one write in a buffer that was prepared with the same `first`.
+    /// Stamps the blocks of one write in a buffer that was prepared with the same `first`; the `last` write of a
+    /// segment is the one that ends where it does.
     #[inline]
-    pub fn stamp(&self, buffer: &mut [u8], first: usize, offset: u64, generation: u32) {
+    pub fn stamp(&self, buffer: &mut [u8], first: usize, offset: u64, generation: u32, last: bool) {
         if self.content.pattern == Pattern::Zeros {
-            return self.stamp_last_of_segment(buffer, offset, generation);
+            if last {
+                self.stamp_last_block(buffer, offset, generation);
+            }
+            return;
         }
         for (index, block) in buffer.chunks_exact_mut(self.unit).enumerate() {
             let offset = offset + (index * self.unit) as u64;
@@ -82,8 +86,8 @@ impl Blocks {
 
     /// Takes the stamp of a zeros write away again, so that the buffer can serve the next one.
     #[inline]
-    pub fn unstamp(&self, buffer: &mut [u8], offset: u64) {
-        if self.content.pattern == Pattern::Zeros && self.ends_segment(offset, buffer.len()) {
+    pub fn unstamp(&self, buffer: &mut [u8], last: bool) {
+        if self.content.pattern == Pattern::Zeros && last {
             let from = buffer.len() - self.unit;
             buffer[from..].fill(0);
         }
@@ -106,10 +110,7 @@ impl Blocks {
         }
     }
 
-    fn stamp_last_of_segment(&self, buffer: &mut [u8], offset: u64, generation: u32) {
-        if !self.ends_segment(offset, buffer.len()) {
-            return;
-        }
+    fn stamp_last_block(&self, buffer: &mut [u8], offset: u64, generation: u32) {
         let from = buffer.len() - self.unit;
         let stamp = Stamp { offset: offset + from as u64, seed: self.content.seed, generation };
         self.stamp_block(&mut buffer[from..], stamp, 0);
@@ -212,7 +213,7 @@ mod tests {
         let blocks = blocks(pattern);
         let mut buffer = vec![0; 16384];
         blocks.prepare(&mut buffer, 250);
-        blocks.stamp(&mut buffer, 250, offset, 1);
+        blocks.stamp(&mut buffer, 250, offset, 1, blocks.ends_segment(offset, 16384));
         damage(&mut buffer);
         assert_eq!(faults(&blocks, &buffer, offset), expect);
     }
@@ -236,11 +237,11 @@ mod tests {
     #[test]
     fn a_lost_write_shows_what_was_there_before() {
         let other = Blocks::new(Content { pattern: Pattern::Incompressible, seed: 43 }, 8192, SEGMENT);
-        check(Pattern::Incompressible, 0, |b| other.stamp(&mut b[..4096], 0, 0, 1), &[(0, Fault::OtherRun)]);
+        check(Pattern::Incompressible, 0, |b| other.stamp(&mut b[..4096], 0, 0, 1, false), &[(0, Fault::OtherRun)]);
         check(
             Pattern::Incompressible,
             0,
-            |b| blocks(Pattern::Incompressible).stamp(b, 0, 0, 0),
+            |b| blocks(Pattern::Incompressible).stamp(b, 0, 0, 0, false),
             &[(0, Fault::Stale), (4096, Fault::Stale), (8192, Fault::Stale), (12288, Fault::Stale)],
         );
         check(Pattern::Incompressible, 0, |b| b[4096..8192].fill(0), &[(4096, Fault::Zeros)]);
@@ -259,7 +260,7 @@ mod tests {
         let tear = |b: &mut [u8]| {
             let mut old = vec![0; 16384];
             older.prepare(&mut old, 0);
-            older.stamp(&mut old, 0, 0, 0);
+            older.stamp(&mut old, 0, 0, 0, false);
             b[512..4096].copy_from_slice(&old[512..4096]);
         };
         check(Pattern::Incompressible, 0, tear, &[(0, Fault::Torn)]);
@@ -269,11 +270,11 @@ mod tests {
     fn zeros_have_one_stamped_block_a_segment_and_leave_the_buffer_clean() {
         let blocks = blocks(Pattern::Zeros);
         let mut buffer = vec![0; 16384];
-        blocks.stamp(&mut buffer, 0, SEGMENT - 16384, 1);
+        blocks.stamp(&mut buffer, 0, SEGMENT - 16384, 1, true);
         assert!(!is_zero(&buffer[12288..]) && is_zero(&buffer[..12288]));
         let found = faults(&blocks, &vec![0; 16384], SEGMENT - 16384);
         assert_eq!(found, [(SEGMENT - 4096, Fault::Zeros)]);
-        blocks.unstamp(&mut buffer, SEGMENT - 16384);
+        blocks.unstamp(&mut buffer, true);
         assert!(is_zero(&buffer));
     }
 
@@ -283,7 +284,7 @@ mod tests {
         let written = |first| {
             let mut buffer = vec![0; 4096];
             blocks.prepare(&mut buffer, first);
-            blocks.stamp(&mut buffer, first, 0, 1);
+            blocks.stamp(&mut buffer, first, 0, 1, false);
             assert_eq!(faults(&blocks, &buffer, 0), []);
             buffer
         };

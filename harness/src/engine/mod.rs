@@ -125,8 +125,17 @@ pub trait Engine {
     /// Now, from the start of the run.
     fn now(&self) -> Nanos;
 
+    /// Begins work on a thread of its own, which opens and closes nothing but through this engine.
+    fn attach(&mut self) {}
+
+    /// Ends work on that thread, before it ends: lets go of what only this thread has.
+    fn detach(&mut self) {}
+
     /// Takes a request; its completion will be reaped. At most `depth` are in flight.
-    fn submit(&mut self, op: Op);
+    ///
+    /// `now` is the caller's last reading of the clock, an instant ago: [`Engine::now`], or when the last completion
+    /// was. A reading more for each request would cost a percent of a small I/O.
+    fn submit(&mut self, op: Op, now: Nanos);
 
     /// Returns at the first completion, or at `until`; with nothing in flight it waits: idle is time too.
     fn reap(&mut self, until: Nanos, batch: &mut Batch);
@@ -207,30 +216,31 @@ pub enum EngineError {
 /// A monotonic clock that counts from the start of the run; a resumed run goes on from `base`.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
-    /// The kernel's monotonic time at the start, less `base`.
-    origin: i128,
+    /// The kernel's monotonic time at the start, less `base`; modulo 2^64, as all of it.
+    origin: u64,
 }
 
 impl Clock {
     /// Starts at `base`.
     #[must_use]
     pub fn starting_at(base: Nanos) -> Clock {
-        Clock { origin: i128::from(monotonic()) - i128::from(base.0) }
+        Clock { origin: monotonic().wrapping_sub(base.0) }
     }
 
     /// Now, from the start of the run.
     #[must_use]
     #[inline]
     pub fn now(&self) -> Nanos {
-        Nanos(u64::try_from(i128::from(monotonic()) - self.origin).unwrap_or(0))
+        Nanos(monotonic().wrapping_sub(self.origin))
     }
 }
 
-/// The kernel's monotonic time in nanoseconds, `clock_gettime(2)`: asked twice an I/O, so without
-/// `Instant`'s conversions.
+/// The kernel's monotonic time in nanoseconds, `clock_gettime(2)`: asked once an I/O, so without `Instant`'s
+/// conversions.
 #[inline]
 #[expect(clippy::disallowed_methods, reason = "the one clock of real engines")]
-fn monotonic() -> i64 {
+fn monotonic() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    time.tv_sec * 1_000_000_000 + time.tv_nsec
+    // Both are positive: the kernel counts from its boot.
+    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
 }

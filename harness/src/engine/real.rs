@@ -132,6 +132,20 @@ impl Engine for RealEngine {
         }
     }
 
+    fn attach(&mut self) {
+        match self {
+            RealEngine::Uring(engine) => engine.attach(),
+            RealEngine::Sync(engine) => engine.attach(),
+        }
+    }
+
+    fn detach(&mut self) {
+        match self {
+            RealEngine::Uring(engine) => engine.detach(),
+            RealEngine::Sync(engine) => engine.detach(),
+        }
+    }
+
     #[inline]
     fn now(&self) -> Nanos {
         match self {
@@ -141,10 +155,10 @@ impl Engine for RealEngine {
     }
 
     #[inline]
-    fn submit(&mut self, op: Op) {
+    fn submit(&mut self, op: Op, now: Nanos) {
         match self {
-            RealEngine::Uring(engine) => engine.submit(op),
-            RealEngine::Sync(engine) => engine.submit(op),
+            RealEngine::Uring(engine) => engine.submit(op, now),
+            RealEngine::Sync(engine) => engine.submit(op, now),
         }
     }
 

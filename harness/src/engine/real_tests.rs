@@ -61,7 +61,8 @@ fn all<E: Engine>(engine: &mut E, kinds: impl IntoIterator<Item = OpKind>) -> Ba
         while kinds.peek().is_some()
             && let Some(slot) = free.pop()
         {
-            engine.submit(Op { slot, kind: kinds.next().unwrap() });
+            let now = engine.now();
+            engine.submit(Op { slot, kind: kinds.next().unwrap() }, now);
         }
         engine.reap(engine.now().saturating_add(Nanos::from_secs(10)), &mut batch);
         free.extend(batch.completions.iter().map(|done| done.op.slot));
@@ -178,7 +179,8 @@ fn an_engine_that_is_dropped_waits_for_what_is_in_flight() {
         open(&mut engines[0]);
         for slot in 0..engines[0].depth() {
             let offset = u64::from(slot) * u64::from(BLOCK);
-            engines[0].submit(Op { slot, kind: OpKind::Write { offset, len: BLOCK, generation: 7 } });
+            let now = engines[0].now();
+            engines[0].submit(Op { slot, kind: OpKind::Write { offset, len: BLOCK, generation: 7 } }, now);
         }
         let written = engines[0].depth();
         drop(engines);

@@ -14,7 +14,7 @@ use super::content::Blocks;
 use super::{
     BadBlock, Batch, Clock, Completion, Engine, EngineError, EngineFactory, MOST_BAD_BLOCKS, Op, OpKind, Setup,
 };
-use crate::target::space::{Scratch, Space};
+use crate::target::space::{self, Scratch, Space};
 use crate::units::Nanos;
 
 /// Makes `pwrite` engines on the files of a scratch folder.
@@ -47,10 +47,18 @@ impl EngineFactory for SyncFactory {
         if threads > MOST_THREADS {
             return Err(EngineError::Threads { workers, queue_depth, most: MOST_THREADS });
         }
-        (0..threads as usize)
-            .map(|number| SyncEngine::new(space.clone(), blocks.clone(), setup.block, number, self.clock))
-            .collect()
+        let mut buffers = AlignedBuffer::several(2 * threads as usize, setup.block as usize)?.into_iter();
+        let pairs = std::iter::from_fn(|| Some((buffers.next()?, buffers.next()?)));
+        let engine = |(number, pair)| SyncEngine::new(space.clone(), blocks.clone(), pair, number, self.clock);
+        Ok(pairs.enumerate().map(engine).collect())
     }
+}
+
+/// The file that I/O goes to just now, and the bytes of the space that it holds.
+struct Current {
+    start: u64,
+    end: u64,
+    file: Arc<OwnedFd>,
 }
 
 /// With more threads than this, what is measured is the scheduler.
@@ -65,8 +73,9 @@ pub struct SyncEngine {
     first_body: usize,
     write: AlignedBuffer,
     read: AlignedBuffer,
-    current: Option<(u32, Arc<OwnedFd>)>,
-    done: Option<Completion>,
+    current: Option<Current>,
+    /// At most one; a vector, so that `reap` need not copy it.
+    done: Vec<Completion>,
     bad: Vec<BadBlock>,
 }
 
@@ -74,14 +83,12 @@ impl SyncEngine {
     fn new(
         space: Arc<Space>,
         blocks: Arc<Blocks>,
-        block: u32,
+        (mut write, read): (AlignedBuffer, AlignedBuffer),
         first_body: usize,
         clock: Clock,
-    ) -> Result<SyncEngine, EngineError> {
-        let mut write = AlignedBuffer::new(block as usize)?;
+    ) -> SyncEngine {
         blocks.prepare(&mut write, first_body);
-        let read = AlignedBuffer::new(block as usize)?;
-        Ok(SyncEngine { space, blocks, clock, first_body, write, read, current: None, done: None, bad: Vec::new() })
+        SyncEngine { space, blocks, clock, first_body, write, read, current: None, done: Vec::new(), bad: Vec::new() }
     }
 
     #[inline]
@@ -106,11 +113,10 @@ impl SyncEngine {
 
     #[inline]
     fn write(&mut self, offset: u64, len: u32, generation: u32) -> Result<u32, Errno> {
-        let (segment, at) = self.space.locate(offset);
-        select(&self.space, &mut self.current, segment)?;
-        let Some((_, file)) = &self.current else { return Err(Errno::BADF) };
+        let Current { start, end, file } = select(&self.space, &mut self.current, offset)?;
+        let (at, last) = (offset - start, offset + u64::from(len) == *end);
         let buffer = &mut self.write[..len as usize];
-        self.blocks.stamp(buffer, self.first_body, offset, generation);
+        self.blocks.stamp(buffer, self.first_body, offset, generation, last);
         let mut moved = 0;
         // A short write is no error yet: the next one says why.
         let result = loop {
@@ -122,14 +128,13 @@ impl SyncEngine {
                 Err(errno) => break Err(errno),
             }
         };
-        self.blocks.unstamp(buffer, offset);
+        self.blocks.unstamp(buffer, last);
         result
     }
 
     fn read(&mut self, offset: u64, len: u32, _generation: u32) -> Result<u32, Errno> {
-        let (segment, at) = self.space.locate(offset);
-        select(&self.space, &mut self.current, segment)?;
-        let Some((_, file)) = &self.current else { return Err(Errno::BADF) };
+        let Current { start, file, .. } = select(&self.space, &mut self.current, offset)?;
+        let at = offset - start;
         let buffer = &mut self.read[..len as usize];
         let mut moved = 0;
         loop {
@@ -156,13 +161,16 @@ impl SyncEngine {
     }
 }
 
-/// Makes `segment` the current one.
+/// The file that holds a byte of the space, which becomes the current one.
 #[inline]
-fn select(space: &Space, current: &mut Option<(u32, Arc<OwnedFd>)>, segment: u32) -> Result<(), Errno> {
-    if current.as_ref().is_none_or(|(now, _)| *now != segment) {
-        *current = Some((segment, space.own_file(segment).ok_or(Errno::BADF)?));
+fn select<'a>(space: &Space, current: &'a mut Option<Current>, offset: u64) -> Result<&'a Current, Errno> {
+    if current.as_ref().is_none_or(|current| offset < current.start || offset >= current.end) {
+        let (segment, at) = space.locate(offset);
+        let file = space.own_file(segment).ok_or(Errno::BADF)?;
+        let start = offset - at;
+        *current = Some(Current { start, end: start + space.segment_bytes(), file });
     }
-    Ok(())
+    current.as_ref().ok_or(Errno::BADF)
 }
 
 impl Engine for SyncEngine {
@@ -172,35 +180,45 @@ impl Engine for SyncEngine {
         1
     }
 
+    fn attach(&mut self) {
+        self.current = None;
+        // Where the kernel refuses, descriptors stay shared, at a few percent of a small I/O.
+        let _ = space::own_descriptors();
+    }
+
+    fn detach(&mut self) {
+        self.current = None;
+    }
+
     fn now(&self) -> Nanos {
         self.clock.now()
     }
 
     #[inline]
-    fn submit(&mut self, op: Op) {
-        assert!(self.done.is_none(), "the pwrite engine keeps one request in flight");
-        let submitted = self.clock.now();
+    fn submit(&mut self, op: Op, submitted: Nanos) {
+        assert!(self.done.is_empty(), "the pwrite engine keeps one request in flight");
         let result = self.perform(op.kind);
         let completed = self.clock.now();
         let bad_blocks = match (op.kind, result) {
             (OpKind::Read { offset, len, generation }, Ok(_)) => self.inspect(offset, len, generation),
             _ => 0,
         };
-        self.done = Some(Completion { op, submitted, completed, result, bad_blocks });
+        self.done.push(Completion { op, submitted, completed, result, bad_blocks });
     }
 
     #[inline]
     fn reap(&mut self, until: Nanos, batch: &mut Batch) {
-        match self.done.take() {
-            Some(completion) => {
-                batch.completions.push(completion);
-                batch.bad.append(&mut self.bad);
-            }
-            None => {
-                let wait = until.saturating_sub(self.clock.now());
-                #[expect(clippy::disallowed_methods, reason = "a real engine idles in real time")]
-                thread::sleep(Duration::from_nanos(wait.0));
-            }
+        if self.done.is_empty() {
+            let wait = until.saturating_sub(self.clock.now());
+            #[expect(clippy::disallowed_methods, reason = "a real engine idles in real time")]
+            thread::sleep(Duration::from_nanos(wait.0));
+        } else if batch.completions.is_empty() {
+            std::mem::swap(&mut batch.completions, &mut self.done);
+        } else {
+            batch.completions.append(&mut self.done);
+        }
+        if !self.bad.is_empty() {
+            batch.bad.append(&mut self.bad);
         }
     }
 }

@@ -68,13 +68,13 @@ impl UringEngine {
         clock: Clock,
     ) -> Result<UringEngine, EngineError> {
         let depth = setup.queue_depth;
-        let slot = |index: u32| {
-            let first_body = number as usize * depth as usize + index as usize;
-            let mut buffer = AlignedBuffer::new(setup.block as usize)?;
+        let slot = |(index, mut buffer): (usize, AlignedBuffer)| {
+            let first_body = number as usize * depth as usize + index;
             blocks.prepare(&mut buffer, first_body);
-            Ok(Slot { buffer, first_body, prepared: true, request: None })
+            Slot { buffer, first_body, prepared: true, request: None }
         };
-        let mut slots: Vec<Slot> = (0..depth).map(slot).collect::<Result<_, EngineError>>()?;
+        let buffers = AlignedBuffer::several(depth as usize, setup.block as usize)?;
+        let mut slots: Vec<Slot> = buffers.into_iter().enumerate().map(slot).collect();
         let ring = ring::new(depth).map_err(|errno| EngineError::Ring { entries: depth, errno })?;
         let vectors: Vec<libc::iovec> = slots
             .iter_mut()
@@ -101,7 +101,7 @@ impl UringEngine {
 
     /// Begins a request that goes through the ring.
     #[inline]
-    fn begin(&mut self, op: Op) -> Result<(), Errno> {
+    fn begin(&mut self, op: Op, now: Nanos) -> Result<(), Errno> {
         let (segment, at, len) = match op.kind {
             OpKind::Write { offset, len, .. } | OpKind::Read { offset, len, .. } => {
                 let (segment, at) = self.space.locate(offset);
@@ -122,7 +122,8 @@ impl UringEngine {
                     self.blocks.prepare(&mut slot.buffer, slot.first_body);
                     slot.prepared = true;
                 }
-                self.blocks.stamp(&mut slot.buffer[..len as usize], slot.first_body, offset, generation);
+                let last = at + u64::from(len) == self.space.segment_bytes();
+                self.blocks.stamp(&mut slot.buffer[..len as usize], slot.first_body, offset, generation, last);
             }
             OpKind::Read { .. } => slot.prepared = false,
             _ => {}
@@ -132,7 +133,7 @@ impl UringEngine {
         self.in_flight += 1;
         self.queue(op.slot);
         if self.fresh.len() >= self.slots.len().div_ceil(GATHERED) {
-            self.note_submission(self.clock.now());
+            self.note_submission(now);
             // What the kernel does not take stays queued, and `reap` hears why.
             let _ = self.ring.submitter().submit();
         }
@@ -234,11 +235,11 @@ impl UringEngine {
         let Some(slot) = self.slots.get_mut(number as usize) else { return };
         let Some(request) = &mut slot.request else { return };
         let Some(result) = request.proceed(result) else { return self.queue(number) };
-        let Request { op, len, submitted, .. } = *request;
+        let Request { op, at, len, submitted, .. } = *request;
         let buffer = &mut slot.buffer[..len as usize];
         let mut bad_blocks = 0;
         match op.kind {
-            OpKind::Write { offset, .. } => self.blocks.unstamp(buffer, offset),
+            OpKind::Write { .. } => self.blocks.unstamp(buffer, at + u64::from(len) == self.space.segment_bytes()),
             OpKind::Read { offset, generation, .. } if result.is_ok() => {
                 self.blocks.inspect(buffer, offset, generation, |offset, fault| {
                     bad_blocks += 1;
@@ -298,8 +299,8 @@ impl Engine for UringEngine {
     }
 
     #[inline]
-    fn submit(&mut self, op: Op) {
-        if let Err(errno) = self.begin(op) {
+    fn submit(&mut self, op: Op, now: Nanos) {
+        if let Err(errno) = self.begin(op, now) {
             let now = self.clock.now();
             let failed = Completion { op, submitted: now, completed: now, result: Err(errno), bad_blocks: 0 };
             self.done.push(failed);

@@ -46,12 +46,15 @@ impl<F: EngineFactory> Run<'_, F> {
                 .map(|(number, engine)| {
                     let (sender, source) = (sender.clone(), &source);
                     scope.spawn(move || {
-                        guarded(job, || {
+                        engine.attach();
+                        let end = guarded(job, || {
                             work(engine, job, source(number), &mut |report| {
                                 // The receiver outlives the workers; a report that nobody hears is not lost data.
                                 let _ = sender.send((number, report));
                             })
-                        })
+                        });
+                        engine.detach();
+                        end
                     })
                 })
                 .collect();

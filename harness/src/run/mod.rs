@@ -198,7 +198,8 @@ fn perform<E: Engine>(engine: &mut E, kind: OpKind) -> Result<(), Errno> {
 
 /// Does one operation to its end; what else it found is in the batch.
 fn perform_into<E: Engine>(engine: &mut E, kind: OpKind, batch: &mut Batch) -> Result<(), Errno> {
-    engine.submit(Op { slot: 0, kind });
+    let now = engine.now();
+    engine.submit(Op { slot: 0, kind }, now);
     while batch.completions.is_empty() {
         let until = engine.now().saturating_add(Nanos::from_secs(1));
         engine.reap(until, batch);

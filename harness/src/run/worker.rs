@@ -95,6 +95,7 @@ pub(super) fn work<E: Engine>(
     let mut free: Vec<u32> = (0..depth).rev().collect();
     let mut batch = Batch::default();
     let mut count = Count::new(job, engine.now());
+    let mut now = count.now;
     let (mut writes, mut issued_bytes) = (0_u32, 0_u64);
     let mut flush_due = false;
     let mut ending = None;
@@ -123,23 +124,25 @@ pub(super) fn work<E: Engine>(
                 flush_due = job.flush.is_some_and(|(every, _)| writes.is_multiple_of(every));
             }
             free.pop();
-            engine.submit(Op { slot, kind });
+            engine.submit(Op { slot, kind }, now);
         }
         if free.len() == depth as usize {
             break;
         }
         engine.reap(count.border, &mut batch);
-        for completion in batch.completions.drain(..) {
+        for completion in &batch.completions {
             free.push(completion.op.slot);
-            if let Some(failed) = count.take(&completion, report) {
+            if let Some(failed) = count.take(completion, report) {
                 job.abort.store(true, Ordering::Relaxed);
                 ending = Some(Ended::Failed(failed));
             }
         }
+        batch.completions.clear();
         for block in batch.bad.drain(..) {
             count.named_bad += 1;
             report(Report::Bad { at: count.now, block });
         }
+        now = if std::mem::take(&mut count.took_time) { engine.now() } else { count.now };
     }
     count.finish(report);
     ending.unwrap_or(Ended::Done)
@@ -161,7 +164,10 @@ struct Count<'a> {
     job: &'a Job<'a>,
     tally: Tally,
     border: Nanos,
+    /// The last completion.
     now: Nanos,
+    /// More has been done since than counting.
+    took_time: bool,
     bad: u64,
     named_bad: u64,
 }
@@ -169,7 +175,8 @@ struct Count<'a> {
 impl<'a> Count<'a> {
     fn new(job: &'a Job<'a>, now: Nanos) -> Count<'a> {
         let interval = now.saturating_sub(job.phase_start).0 / job.interval.0;
-        let mut count = Count { job, tally: Tally::new(interval), border: Nanos(0), now, bad: 0, named_bad: 0 };
+        let mut count =
+            Count { job, tally: Tally::new(interval), border: Nanos(0), now, took_time: false, bad: 0, named_bad: 0 };
         count.border = count.next_border();
         count
     }
@@ -193,6 +200,8 @@ impl<'a> Count<'a> {
             self.tally.latency.saturating_record(completion.completed.0.saturating_sub(completion.submitted.0));
             self.tally.ios += 1;
         }
+        // What was read was also compared.
+        self.took_time |= matches!(completion.op.kind, OpKind::Read { .. });
         self.bad += u64::from(completion.bad_blocks);
         match (completion.result, completion.op.kind) {
             (Ok(bytes), _) => {
@@ -219,6 +228,7 @@ impl<'a> Count<'a> {
         let interval = self.now.saturating_sub(self.job.phase_start).0 / self.job.interval.0;
         report(Report::Tally(std::mem::replace(&mut self.tally, Tally::new(interval))));
         self.border = self.next_border();
+        self.took_time = true;
     }
 
     fn finish(mut self, report: &mut impl FnMut(Report)) {

@@ -1,7 +1,8 @@
-//! System calls that rustix does not have: quotactl, FITRIM, and the alignment that XFS asks of direct I/O.
+//! System calls that rustix does not have or cannot make safe: quotactl, FITRIM, the alignment that XFS asks of direct
+//! I/O, and a thread's own descriptor table.
 //!
 //! The only file of `target` with unsafe code. Decides nothing.
-#![expect(unsafe_code, reason = "quotactl, quotactl_fd, FITRIM and XFS_IOC_DIOINFO have no safe binding")]
+#![expect(unsafe_code, reason = "quotactl, quotactl_fd, FITRIM, XFS_IOC_DIOINFO and unshare have no safe binding")]
 
 use std::ffi::CString;
 use std::mem::MaybeUninit;
@@ -41,6 +42,18 @@ pub(super) struct Quota {
     pub(super) hard: Bytes,
     /// When the soft limit begins to bind, in seconds since 1970; none while it is not exceeded.
     pub(super) grace_ends_s: Option<u64>,
+}
+
+/// Gives the calling thread a descriptor table of its own, a copy of the process's: unshare(2), `CLONE_FILES`.
+///
+/// The kernel then need not count the users of a file around each I/O. The thread must close what it opens from now
+/// on, and must not close what another thread opened: their numbers no longer mean the same.
+///
+/// # Errors
+/// The kernel's error; nothing has changed then.
+pub fn own_descriptors() -> Result<(), Errno> {
+    // SAFETY: the callers' contract above keeps every descriptor within the thread that opened it.
+    unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::FILES) }
 }
 
 /// The alignment that the filesystem asks of direct I/O on this file: STATX_DIOALIGN (Linux 6.1), else

@@ -9,6 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use rustix::fs::{AtFlags, Dir, FallocateFlags, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
+pub use super::ioctl::own_descriptors;
 use crate::units::Bytes;
 
 /// Every scratch folder's name begins like this, so that a person and a later run know it.
@@ -188,6 +189,12 @@ pub struct Space {
 }
 
 impl Space {
+    /// Bytes of a segment.
+    #[must_use]
+    pub fn segment_bytes(&self) -> u64 {
+        self.segment_bytes
+    }
+
     /// Segment of a byte and the byte's place in it.
     #[must_use]
     #[inline]

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use harness::engine::Clock;
-use harness::engine::real::RealFactory;
+use harness::engine::{Clock, EngineFactory};
 use harness::journal::file::JournalError;
 use harness::journal::record::Record;
 use harness::plan::phase::{Capacity, Plan};
@@ -61,11 +60,11 @@ pub(super) fn random_writes(range: u64, seconds: u64, rest: &str) -> String {
 }
 
 /// Runs a profile in a scratch folder and gives what `phase` did.
-pub(super) fn measure(
+pub(super) fn measure<F: EngineFactory>(
     folder: &Path,
     profile: &str,
     phase: &str,
-    engine: fn(Arc<Scratch>, Clock) -> RealFactory,
+    engine: fn(Arc<Scratch>, Clock) -> F,
 ) -> Result<Measured> {
     let profile = Profile::parse(profile)?;
     let plan = Plan::new(&profile, Capacity { usable: Bytes(4 * GIB), drive: None, in_use: None })?;
