@@ -2,6 +2,7 @@
 //!
 //! One file a subject. The tests write only into folders and devices that they made.
 
+mod analyze;
 mod around;
 mod cliff;
 mod corruption;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         signals::trials(),
         verdict::trials(),
         around::trials(),
+        analyze::trials(),
         levels::trials(),
         rw_kill::trials(),
     ];

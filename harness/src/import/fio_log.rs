@@ -8,7 +8,7 @@
 
 use super::decimal::{quoted, whole};
 use super::track::{self, Gap, Row, Track};
-use super::{Bad, Imported, Latency, LogKind, Options, Read, lines, rate};
+use super::{Bad, Imported, Latency, LogKind, Options, Read, Source, lines, rate};
 
 /// Directions by fio's number.
 const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
@@ -254,6 +254,17 @@ fn log_kind(name: &str) -> Option<LogKind> {
         "lat" | "clat" | "slat" => Some(LogKind::Latency),
         _ => None,
     }
+}
+
+/// Whether a bandwidth log is of the same job as an IOPS log.
+pub(super) fn beside(bandwidth: &str, iops: &str) -> bool {
+    let ((bw, job), (ios, other)) = (family(bandwidth), family(iops));
+    job == other && bw.strip_suffix("_bw").is_some_and(|stem| ios.strip_suffix("_iops") == Some(stem))
+}
+
+/// Whether a log is of IOPS and the bandwidth log of its job is there, too: the same I/Os, without their bytes.
+pub(super) fn says_the_same(name: &str, sources: &[Source<'_>]) -> bool {
+    sources.iter().any(|other| beside(other.name, name))
 }
 
 /// The name without job number and host, and the two: files of a family are the jobs of one run.

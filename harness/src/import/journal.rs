@@ -25,8 +25,8 @@ pub(super) fn read(source: &Source<'_>) -> Result<Vec<Imported>, Bad> {
         warnings.push(format!("{name}: the run did not end: its series are of what was measured so far"));
     }
     if replay.resumes > 0 {
-        warnings
-            .push(format!("{name}: the run was cut and resumed {} times: cut attempts were left out", replay.resumes));
+        let times = if replay.resumes == 1 { "once".to_owned() } else { format!("{} times", replay.resumes) };
+        warnings.push(format!("{name}: the run was cut and resumed {times}: cut attempts were left out"));
     }
     let plan = &replay.header.plan;
     let series = replay.phases.iter().map(|phase| {

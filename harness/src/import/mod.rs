@@ -135,7 +135,8 @@ type Bad = (Option<usize>, String);
 #[must_use]
 pub fn import(sources: &[Source<'_>], options: &Options) -> (Vec<Imported>, Vec<Refusal>) {
     let (mut found, mut refused) = (Vec::new(), Vec::new());
-    for source in sources {
+    let spare = |source: &&Source<'_>| fio_log::says_the_same(source.name, sources);
+    for source in sources.iter().filter(|source| !spare(source)) {
         let refuse = |(line, reason): Bad| Refusal { file: source.name.to_owned(), line, reason };
         match read(source, options) {
             Ok(read) => {
@@ -146,7 +147,14 @@ pub fn import(sources: &[Source<'_>], options: &Options) -> (Vec<Imported>, Vec<
             Err(bad) => refused.push(refuse(bad)),
         }
     }
-    (group::together(found, options.jobs), refused)
+    let mut series = group::together(found, options.jobs);
+    for spare in sources.iter().filter(spare) {
+        let said = format!("{}: left out, as the bandwidth log beside it says the same in bytes", spare.name);
+        let beside =
+            series.iter_mut().filter(|series| series.files.iter().any(|file| fio_log::beside(file, spare.name)));
+        beside.for_each(|series| series.warnings.push(said.clone()));
+    }
+    (series, refused)
 }
 
 /// What one file holds: jobs that may have to be summed, and series that are complete.

@@ -92,6 +92,8 @@ fn two_jobs_in_one_file_are_two_series_unless_they_ran_together() {
 fn an_iops_log_needs_a_block_size() {
     let iops = "1000, 10, 1, 0\n2000, 20, 1, 0\n3000, 30, 1, 0\n";
     refused("x_iops.log", iops, Some(1), "--block-size");
+    let beside = [("x_iops.1.log", iops), ("x_bw.1.log", BW)];
+    check(&beside, &Options::default(), &[("write", None, BW_STEPS)], &["x_iops.1.log: left out"]);
     let (_, both) = import_with(&[("x_iops.log", &format!("{iops}{iops}"))], &Options::default());
     assert!(both.len() == 2 && both[0].line == Some(4) && both[0].reason.contains("restarts"), "{both:?}");
     let steps: &[(u64, u64)] = &[(1000, 40_960), (1000, 81_920), (1000, 122_880)];

@@ -6,7 +6,7 @@
 use super::curve;
 use super::table::{number, row};
 use super::{Point, Report};
-use crate::analysis::metric::{Metric, Value};
+use crate::analysis::metric::{Kind, Metric, Value};
 
 /// Runs side by side, in the order in which they were named.
 #[derive(Clone, Debug, PartialEq)]
@@ -192,6 +192,8 @@ impl Compared {
 
 /// ` (×0.45)` of the first run's figure.
 fn ratio(first: Option<&Metric>, metric: &Metric) -> String {
+    // Of counts and stalls, where nothing is the usual, a ratio says little.
+    let first = first.filter(|metric| !matches!(metric.kind, Kind::Count | Kind::Stalls));
     match (first.map(|first| &first.value), &metric.value) {
         (Some(Value::Number(first)), Value::Number(value)) if *first > 0.0 && value.is_finite() => {
             format!(" (×{})", number(value / first))

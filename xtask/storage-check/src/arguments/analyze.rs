@@ -9,14 +9,17 @@ use super::Options;
 
 pub(crate) const ANALYZE_EXAMPLES: &str = "\
 Files that belong together:
-  fio logs whose names differ in the job's number only (x_bw.1.log, x_bw.2.log) are the jobs of one run: their rates
-  are summed, each direction by itself. Jobs in one file, one after the other, are a series each. --jobs says otherwise.
-  All that is merged, dropped, filled, aligned or taken for granted is said; what is no rate over time is refused.
+  fio logs whose names differ in the job's number only (x_bw.1.log, x_bw.2.log) are the jobs of
+  one run: they are summed, each direction by itself. Jobs in one file, one after the other, are
+  a series each. --jobs says otherwise. All that is merged, dropped, filled, aligned or taken for
+  granted is said as a warning; what is no rate over time is refused.
 
 Understood:
-  fio        _bw, _iops and _lat logs (averaged: log_avg_msec=1000), JSON and JSON+ (totals; the steady-state window)
+  fio        _bw, _iops and _lat logs (averaged: log_avg_msec=1000); JSON and JSON+ (totals, and
+             the window of its steady-state rule)
   sysbench   fileio's output with --report-interval
-  CSV        a header with units: t_s,mib_s (intervals by their end) or offset_mib,mib_s (chunks by their start)
+  CSV        a header with units: t_s,mib_s (intervals by their end; also t_ms, kib_s, mb_s …)
+             or offset_mib,mib_s (chunks by their start)
   our own    run folders, journals, samples.csv
 
 Examples:
@@ -28,7 +31,7 @@ Examples:
         an IOPS log that does not say how large its I/Os are
 
 Exit codes:
-  0 every file was analysed   2 wrong arguments, or a file was refused (the others are analysed all the same)";
+  0 every file was analysed   2 wrong arguments, or a file was refused (the others are analysed)";
 
 #[derive(Args, Debug)]
 pub(crate) struct AnalyzeArguments {
