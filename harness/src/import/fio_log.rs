@@ -108,51 +108,51 @@ fn track_of(name: &str, kind: &'static str, part: (usize, usize), spans: track::
 
 /// All rows, how many columns they have, and what was dropped.
 fn entries(name: &str, text: &str) -> Result<(Vec<Entry>, usize, Vec<String>), Bad> {
-    let rows: Vec<(usize, Vec<&str>)> =
-        lines(text).map(|(line, text)| (line, text.split(',').map(str::trim).collect())).collect();
-    let columns = rows.first().map_or(0, |(_, row)| row.len());
+    let rows = || lines(text).map(|(line, text)| (line, text.split(',').map(str::trim).collect::<Vec<&str>>()));
+    let (first_line, first) = rows().next().unwrap_or((1, vec![""]));
+    let (columns, count) = (first.len(), lines(text).count());
     let at = |line: usize, why: String| (Some(line), why);
     if !COLUMNS.contains(&columns) {
-        let (line, row) = rows.first().map_or((1, ""), |(line, row)| (*line, row[0]));
         let why = match columns {
-            0..=3 => format!("{} begins no fio log, fio JSON, sysbench output, CSV or journal", quoted(row)),
+            0..=3 => format!("{} begins no fio log, fio JSON, sysbench output, CSV or journal", quoted(first[0])),
             _ => format!("{columns} columns: a histogram log (_clat_hist) has no rate; give the _bw log"),
         };
-        return Err(at(line, why));
+        return Err(at(first_line, why));
     }
-    let torn = !text.ends_with('\n');
-    let mut warnings = Vec::new();
-    let kept = match rows.last() {
-        Some((line, row)) if torn && row.len() < columns && rows.len() > 1 => {
-            warnings.push(format!("{name}:{line}: the last row is cut, and was dropped"));
-            &rows[..rows.len() - 1]
-        }
-        _ => &rows[..],
-    };
+    let (mut warnings, mut kept) = (Vec::new(), count);
+    if !text.ends_with('\n')
+        && count > 1
+        && let Some((line, last)) = rows().last()
+        && (last.len() < columns || last.last().is_some_and(|text| text.is_empty()))
+    {
+        warnings.push(format!("{name}:{line}: the last row is cut, and was dropped"));
+        kept = count - 1;
+    }
     // With log_window_value=both the direction is one column further on.
-    let is_direction = |column: usize| kept.iter().all(|(_, row)| matches!(row.get(column), Some(&("0" | "1" | "2"))));
-    let shift = usize::from(columns > 5 && !is_direction(2) && is_direction(3));
-    let entries = kept.iter().map(|(line, row)| {
-        let number = |column: usize| whole(row[column]).map_err(|why| at(*line, why));
+    let directions =
+        |column: usize| rows().take(kept).all(|(_, row)| matches!(row.get(column), Some(&("0" | "1" | "2"))));
+    let shift = usize::from(columns > 5 && !directions(2) && directions(3));
+    let entries = rows().take(kept).map(|(line, row)| {
+        let number = |column: usize| whole(row[column]).map_err(|why| at(line, why));
         if row.len() != columns {
             return Err(at(
-                *line,
+                line,
                 format!("{} columns, where the first row has {columns}: the file is damaged", row.len()),
             ));
         }
         if let Some(text) = row[4 + shift..].iter().find(|text| !is_number(text)) {
-            return Err(at(*line, format!("{} is no number", quoted(text))));
+            return Err(at(line, format!("{} is no number", quoted(text))));
         }
         let time_ms = number(0)?;
         if time_ms > MOST_MS {
-            return Err(at(*line, format!("{time_ms} ms is too late a moment: a damaged number")));
+            return Err(at(line, format!("{time_ms} ms is too late a moment: a damaged number")));
         }
         let direction = number(2 + shift)? as usize;
         if direction >= DIRECTIONS.len() {
             let why = format!("direction {}: 0 is read, 1 write, 2 trim", quoted(row[2 + shift]));
-            return Err(at(*line, why));
+            return Err(at(line, why));
         }
-        Ok(Entry { line: *line, time_ms, value: number(1)?, direction, block: number(3 + shift)? })
+        Ok(Entry { line, time_ms, value: number(1)?, direction, block: number(3 + shift)? })
     });
     Ok((entries.collect::<Result<_, _>>()?, columns, warnings))
 }

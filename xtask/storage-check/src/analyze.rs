@@ -51,7 +51,9 @@ pub(crate) fn analyze(arguments: &AnalyzeArguments, console: &Console) -> Exit {
 fn text(series: &SeriesReport, console: &Console) -> String {
     let mut out = console.paint(&title(series), Style::new().bold());
     if console.quiet {
-        let _ = write!(out, "\n{}", steady(series));
+        if series.bytes > 0 {
+            let _ = write!(out, "\nsteady {}", steady(series));
+        }
         return out;
     }
     if series.curve.len() > 1 {
