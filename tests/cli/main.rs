@@ -12,6 +12,7 @@ mod output;
 mod quick;
 mod refusals;
 mod rw_kill;
+mod score;
 mod signals;
 mod space;
 mod verdict;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         analyze::trials(),
         levels::trials(),
         rw_kill::trials(),
+        score::trials(),
     ];
     rig::main(subjects.into_iter().flatten().collect())
 }

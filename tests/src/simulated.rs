@@ -1,7 +1,8 @@
 //! Simulated series whose truth is known: how often the analysis is right, and when it invents.
 //!
-//! All from a seed. Knows nothing of what the analysis finds.
+//! All from a seed. Knows nothing of how the analysis finds anything.
 
+use harness::analysis::cliff::Levels;
 use harness::analysis::series::{Series, Step};
 use harness::units::{Bytes, Nanos};
 
@@ -18,6 +19,22 @@ pub struct Simulated {
     pub step: Bytes,
     /// What it is, to be told in a failure.
     pub what: String,
+}
+
+impl Simulated {
+    /// How many samples the one fall that was found is off; none where another number of changes was found.
+    #[must_use]
+    pub fn samples_off(&self, found: &Levels) -> Option<f64> {
+        let ([cliff], true) = (&found.cliffs[..], found.recoveries.is_empty()) else { return None };
+        Some((cliff.at.0 as f64 - self.cliff?.0 as f64).abs() / self.step.0 as f64)
+    }
+
+    /// Whether the first fall that was found says of itself that the truth is possible.
+    #[must_use]
+    pub fn is_possible(&self, found: &Levels) -> bool {
+        let cliff = self.cliff.zip(found.cliffs.first());
+        cliff.is_some_and(|(truth, cliff)| (cliff.low..=cliff.high).contains(&truth))
+    }
 }
 
 /// Bytes of every series.

@@ -29,6 +29,9 @@ pub enum Variant {
     CutAfterTheTrough(usize),
 }
 
+/// Samples in which a cliff is seen, at the least.
+const FEWEST: usize = 6;
+
 impl Variant {
     /// All changes that are tried.
     pub const ALL: [Variant; 11] = [
@@ -133,7 +136,10 @@ impl Variant {
                 let slowest = around.min_by(|a, b| rate(a.1).total_cmp(&rate(b.1)))?.0;
                 truth_after.steady = Some(false);
                 truth_after.steady_mib_s = None;
-                steps[..(slowest + 1 + samples).min(steps.len())].to_vec()
+                let end = (slowest + 1 + samples).min(steps.len());
+                // In five samples of a minute nobody is sure of a cliff.
+                truth_after.cliff = truth.cliff.filter(|_| end > FEWEST);
+                steps[..end].to_vec()
             }
         };
         (steps.len() > 1).then_some((steps, truth_after))

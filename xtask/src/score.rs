@@ -5,16 +5,17 @@
 
 mod rivals;
 mod simulated;
+mod space;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use harness::analysis::analyze::{Analysis, analyze};
-use harness::analysis::claim::Claim;
 use harness::analysis::series::Series;
-use harness::units::{GIB, MIB};
+use harness::units::{GIB, MIB, Nanos, Rate};
 pub(crate) use simulated::simulated;
+use space::Level;
 use storage_check_tests::corpus::{self, Truth};
 
 /// A level is right within this share of the wanted one.
@@ -89,9 +90,14 @@ pub(crate) fn score(folder: Option<&Path>) -> Result<()> {
     })?;
     ensure!(!truths.is_empty(), "{} has no series in its truth.toml", folder.display());
     let (mut totals, mut platforms) = (Totals::new(), BTreeMap::<String, Totals>::new());
+    let mut drives = BTreeMap::<(String, u64), Vec<Level>>::new();
     for (name, truth) in &truths {
         println!("{name}");
-        for answer in answers(truth, &folder)? {
+        let series = truth.series(&folder)?;
+        let found = analyze(&series, &truth.known());
+        let interval = series.steps().first().map_or(0, |step| step.elapsed_ns.0 / 1_000_000_000);
+        drives.entry((platform(name), interval)).or_default().extend(Level::of(truth, &found));
+        for answer in answers(truth, &series, &found) {
             let mark = if answer.right { "right" } else { "WRONG" };
             println!("  {mark}  {:<31} {}", answer.question.words(), answer.text);
             totals.entry(answer.question).or_default().add(&answer);
@@ -103,6 +109,12 @@ pub(crate) fn score(folder: Option<&Path>) -> Result<()> {
     for (platform, totals) in &platforms {
         println!("{platform}");
         print(totals);
+        for ((_, interval), levels) in
+            drives.iter().filter(|((name, _), levels)| name == platform && !levels.is_empty())
+        {
+            println!("  at {interval} s:");
+            space::print(levels);
+        }
     }
     Ok(())
 }
@@ -119,11 +131,9 @@ fn platform(name: &str) -> String {
 }
 
 /// All that is asked of one series.
-fn answers(truth: &Truth, folder: &Path) -> Result<Vec<Answer>> {
-    let series = truth.series(folder)?;
-    let found = analyze(&series, &truth.known());
+fn answers(truth: &Truth, series: &Series, found: &Analysis) -> Vec<Answer> {
     let mut answers = Vec::new();
-    answers.extend(cliff(truth, &found));
+    answers.extend(cliff(truth, found));
     if let Some(steady) = truth.steady {
         let is = found.steady.rate().is_some();
         answers.push(Answer {
@@ -142,12 +152,17 @@ fn answers(truth: &Truth, folder: &Path) -> Result<Vec<Answer>> {
             });
         }
         if !truth.is_fill() {
-            answers.push(claim(Question::Claim, truth, &series, found.first_claim));
-            answers.push(claim(Question::SniaClaim, truth, &series, rivals::snia(&series)));
-            answers.push(claim(Question::FioClaim, truth, &series, rivals::fio(&series)));
+            answers.push(claim(
+                Question::Claim,
+                truth,
+                series,
+                found.first_claim.map(|claim| (claim.decided, claim.rate)),
+            ));
+            answers.push(claim(Question::SniaClaim, truth, series, rivals::snia(series)));
+            answers.push(claim(Question::FioClaim, truth, series, rivals::fio(series)));
         }
     }
-    Ok(answers)
+    answers
 }
 
 fn cliff(truth: &Truth, found: &Analysis) -> Option<Answer> {
@@ -166,14 +181,14 @@ fn cliff(truth: &Truth, found: &Analysis) -> Option<Answer> {
 }
 
 /// A claim is right within 3 % of the level at the end, and where there is none, when it is not made.
-fn claim(question: Question, truth: &Truth, series: &Series, claim: Option<Claim>) -> Answer {
+fn claim(question: Question, truth: &Truth, series: &Series, claim: Option<(Nanos, Rate)>) -> Answer {
     let wanted = truth.steady_mib_s.filter(|_| truth.steady == Some(true));
-    let rate = claim.map(|claim| claim.rate.0 / MIB as f64);
+    let rate = claim.map(|(_, rate)| rate.0 / MIB as f64);
     let right = match (rate, wanted) {
         (Some(rate), Some(wanted)) => near(rate, wanted),
         (rate, wanted) => rate.is_none() && wanted.is_none(),
     };
-    let share = claim.map(|claim| claim.decided.secs() / series.elapsed().secs());
+    let share = claim.map(|(decided, _)| decided.secs() / series.elapsed().secs());
     let at = share.map_or_else(String::new, |share| format!(" at {:.1} % of the run", 100.0 * share));
     Answer {
         question,

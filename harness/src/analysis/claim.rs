@@ -17,6 +17,8 @@ pub struct Claim {
     pub decided: Nanos,
     /// The level as it is seen then.
     pub rate: Rate,
+    /// Bytes before what it is the level of.
+    pub from: Bytes,
 }
 
 /// What an observer fed with the series' steps would have claimed first.
@@ -128,14 +130,13 @@ impl Observer {
         if self.units.len() > 2 * KEPT {
             self.units.drain(..self.units.len() - KEPT);
         }
-        let rate = match patience {
+        match patience {
             Patience::Range { range, flash } => self.on_range(range, flash),
             Patience::Rounds => self.over_rounds(),
-        };
-        rate.map(|rate| Claim { decided: self.end.elapsed_ns, rate })
+        }
     }
 
-    fn on_range(&mut self, range: Bytes, flash: Flash) -> Option<Rate> {
+    fn on_range(&mut self, range: Bytes, flash: Flash) -> Option<Claim> {
         if self.fall.is_none() {
             self.fall = self.falls().filter(|fall| fall.at.bytes >= flash.least);
         }
@@ -146,13 +147,13 @@ impl Observer {
         }
         let quarter = self.last(|units| units.bytes >= Bytes(range.0 / 4));
         let all = self.last(|units| units.bytes >= since);
-        let level = self.flat_level(if all.len() > quarter.len() { all } else { quarter }, all);
-        let level = level.or_else(|| self.flat_level(quarter, quarter))?;
-        if self.fall.is_some_and(|fall| level > fall.before - BACK) {
+        let claim = self.claim(if all.len() > quarter.len() { all } else { quarter }, all);
+        let claim = claim.or_else(|| self.claim(quarter, quarter))?;
+        if self.fall.is_some_and(|fall| libm::log(claim.rate.0) > fall.before - BACK) {
             (self.fall, self.settled) = (None, None);
             return None;
         }
-        Some(Rate(libm::exp(level)))
+        Some(claim)
     }
 
     /// Bytes up to the moment from which on nothing is left of how the range was filled: since the flash was used up, the
@@ -168,11 +169,10 @@ impl Observer {
         (recycled || self.end.bytes >= around).then(|| around.min(self.end.bytes))
     }
 
-    fn over_rounds(&self) -> Option<Rate> {
+    fn over_rounds(&self) -> Option<Claim> {
         let enough = |units: Step| units.elapsed_ns >= PATIENCE;
         let window = self.last(enough);
-        let level = if enough(sum(window)) { self.flat_level(window, window) } else { None };
-        level.map(|level| Rate(libm::exp(level)))
+        if enough(sum(window)) { self.claim(window, window) } else { None }
     }
 
     /// Whether the last units are all lower than the level before them, by more than noise.
@@ -190,12 +190,16 @@ impl Observer {
         lower.then_some(Fall { at, before: level })
     }
 
-    /// The median log rate of `level` where it is known to 1.5 % and `window` is flat.
-    fn flat_level(&self, window: &[Step], level: &[Step]) -> Option<f64> {
+    /// The median rate of `level`, where it is known to 1.5 % and `window` is flat.
+    fn claim(&self, window: &[Step], level: &[Step]) -> Option<Claim> {
         let logs = |units: &[Step]| units.iter().map(log_rate).collect::<Vec<_>>();
         let recent = &self.units[self.units.len().saturating_sub(RECENT)..];
         let error = flat::MEDIAN * step_noise(&logs(recent)) / libm::sqrt(level.len() as f64);
-        (error <= LEVEL_ERROR && Look::at(&logs(window))?.is_flat()).then(|| median(logs(level)))
+        (error <= LEVEL_ERROR && Look::at(&logs(window))?.is_flat()).then(|| Claim {
+            decided: self.end.elapsed_ns,
+            rate: Rate(libm::exp(median(logs(level)))),
+            from: self.end.bytes.saturating_sub(sum(level).bytes),
+        })
     }
 
     /// The fewest units at the end that are enough.
@@ -213,4 +217,98 @@ impl Observer {
 
 fn sum(units: &[Step]) -> Step {
     units.iter().fold(Step::default(), |sum, &unit| sum.and(unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::simulated::Random;
+    use super::*;
+
+    const GB: u64 = 1_000_000_000;
+
+    /// Random writes of a drive of 100 GB on a range of 50 GB, with 1 % noise: so many GB at so many MB/s, in order.
+    fn series(levels: &[(f64, f64)]) -> Series {
+        let mut random = Random(1);
+        Series::new(levels.iter().flat_map(|&(gb, mb_s)| {
+            let steps = (gb * 1e3 / mb_s / 2.0).round() as usize;
+            let step = |luck: f64| Step { elapsed_ns: Nanos::from_secs(2), bytes: Bytes((mb_s * 2e6 * luck) as u64) };
+            (0..steps).map(|_| step(1.0 + 0.01 * random.normal())).collect::<Vec<_>>()
+        }))
+    }
+
+    fn known() -> Known {
+        Known { drive: Some(Bytes(100 * GB)), range: Some(Bytes(50 * GB)), ..Known::default() }
+    }
+
+    /// The first claim: GB written by then, and MB/s.
+    fn check(known: &Known, levels: &[(f64, f64)], claim: Option<(std::ops::Range<f64>, f64)>) {
+        let series = series(levels);
+        let found = first(&series, known);
+        let found = found.map(|claim| (series.bytes_at(claim.decided).gb(), claim.rate.mb_s()));
+        let right = match (&found, &claim) {
+            (Some((gb, mb_s)), Some((place, rate))) => place.contains(gb) && (mb_s / rate - 1.0).abs() < 0.01,
+            (found, claim) => found.is_none() && claim.is_none(),
+        };
+        assert!(right, "{found:?} instead of {claim:?}");
+    }
+
+    #[test]
+    fn a_plateau_is_not_steady_before_the_flash_of_any_drive_is_used_up() {
+        check(&known(), &[(150.0, 500.0)], None);
+        // 160 GB of flash at the most, 50 GB of it filled; then 50 GB once more, and 5 GB to look at.
+        check(&known(), &[(200.0, 500.0)], Some((164.0..168.0, 500.0)));
+    }
+
+    #[test]
+    fn a_trough_and_an_overshoot_are_not_steady_and_what_follows_is() {
+        let shape = [(60.0, 500.0), (15.0, 200.0), (20.0, 320.0), (80.0, 280.0)];
+        // 50 GB after the cliff, and 5 GB to look at; what is looked at begins after the overshoot.
+        check(&known(), &shape, Some((114.0..118.0, 280.0)));
+    }
+
+    #[test]
+    fn flash_that_was_programmed_twice_is_enough() {
+        // 110 GB of flash at 500 MB/s are programmed twice in 440 s, in which 35 GB are written.
+        check(&known(), &[(60.0, 500.0), (80.0, 80.0)], Some((99.0..104.0, 80.0)));
+    }
+
+    #[test]
+    fn a_fall_before_the_drive_was_written_once_is_a_write_cache_of_another_kind() {
+        check(&known(), &[(20.0, 900.0), (120.0, 300.0)], None);
+    }
+
+    #[test]
+    fn a_rate_that_comes_back_to_the_plateau_was_only_a_dip() {
+        check(&known(), &[(60.0, 500.0), (10.0, 200.0), (80.0, 500.0)], None);
+    }
+
+    #[test]
+    fn a_rate_that_goes_on_falling_or_cycling_is_never_claimed() {
+        let falling: Vec<(f64, f64)> = (0..200).map(|n| (1.0, 500.0 - 2.0 * f64::from(n))).collect();
+        check(&known(), &falling, None);
+        let cycling: Vec<(f64, f64)> = (0..60).map(|n| (5.0, if n % 2 == 0 { 500.0 } else { 200.0 })).collect();
+        check(&known(), &cycling, None);
+        check(&Known::default(), &cycling, None);
+    }
+
+    #[test]
+    fn on_an_unknown_drive_twenty_five_rounds_must_be_flat() {
+        check(&Known::default(), &[(740.0, 500.0)], None);
+        check(&Known::default(), &[(800.0, 500.0)], Some((745.0..760.0, 500.0)));
+        check(&Known::default(), &[(600.0, 500.0), (400.0, 200.0)], Some((865.0..905.0, 200.0)));
+    }
+
+    #[test]
+    fn a_fill_is_never_claimed() {
+        check(&Known { workload: Workload::Fill, ..known() }, &[(400.0, 500.0)], None);
+    }
+
+    #[test]
+    fn memory_is_bounded_whatever_the_length() {
+        let mut observer = Observer::new(&known());
+        for n in 0..200_000 {
+            observer.push(Step { elapsed_ns: Nanos::from_secs(1), bytes: Bytes(GB / 2 + n % 2) });
+            assert!(observer.units.len() <= 2 * KEPT);
+        }
+    }
 }

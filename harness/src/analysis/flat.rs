@@ -9,6 +9,8 @@ use super::snia::Evidence;
 const PARTS: usize = 5;
 /// Fewest units of a stretch of which anything is said.
 const FEWEST: usize = PARTS;
+/// Fewest units that are the end of a stretch.
+const FEWEST_AT_END: usize = 3;
 /// Half of SNIA's limits: what a rate may still drift within 3 % of its level.
 const MOST_RANGE: f64 = 0.10;
 const MOST_EXCURSION: f64 = 0.05;
@@ -28,6 +30,8 @@ pub(super) struct Look {
     pub(super) parts: Evidence,
     /// Whether its units swing wide.
     wide: bool,
+    /// Whether its last tenth is off the level.
+    leaves: bool,
     /// Standard error of one part.
     error: f64,
 }
@@ -38,7 +42,8 @@ impl Look {
     /// The drift test is SNIA's at half its limits, on medians of five equal parts, each of which may be off by three
     /// standard errors. It cannot see what comes and goes within a part, so the units are looked at as well: how far
     /// their medians of three swing beyond what their noise from one to the next explains. A garbage collection that
-    /// cycles passes the first test wherever its period is a part's, and never the second.
+    /// cycles passes the first test wherever its period is a part's, and never the second. Neither sees what happens to less
+    /// than a tenth of the units, so the last tenth must be within 10 % of the level as well.
     ///
     /// The limits are this tool's own. Fails: swings faster than two units are noise to it.
     pub(super) fn at(logs: &[f64]) -> Option<Look> {
@@ -51,7 +56,10 @@ impl Look {
         let error = MEDIAN * swing.noise / libm::sqrt(logs.len() as f64 / PARTS as f64);
         let less = |value: f64| (value - ERRORS * error).max(0.0);
         let parts = Evidence { range: less(evidence.range), excursion: less(evidence.excursion) };
-        Some(Look { parts, wide: swing.is_wide(), error })
+        let end = &logs[logs.len() - logs.len().div_ceil(10).max(FEWEST_AT_END)..];
+        let off = (median(end.to_vec()) - median(logs.to_vec())).abs();
+        let chance = ERRORS * MEDIAN * swing.noise / libm::sqrt(end.len() as f64);
+        Some(Look { parts, wide: swing.is_wide(), leaves: off > MOST_RANGE + chance, error })
     }
 
     /// Whether the stretch is flat.
@@ -60,6 +68,7 @@ impl Look {
             && self.parts.range <= MOST_RANGE
             && self.parts.excursion <= MOST_EXCURSION
             && !self.wide
+            && !self.leaves
     }
 }
 
@@ -103,5 +112,49 @@ impl Swing {
     /// Whether it is more than a steady rate may swing.
     pub(super) fn is_wide(&self) -> bool {
         self.beyond_noise > MOST_SWING
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::simulated::Random;
+    use super::*;
+
+    /// Whether units of these rates are flat, with noise.
+    fn check(noise: f64, units: usize, rate: impl Fn(f64) -> f64, flat: Option<bool>) {
+        let mut random = Random(3);
+        let logs: Vec<f64> =
+            (0..units).map(|n| libm::log(rate(n as f64 / units as f64) * (1.0 + noise * random.normal()))).collect();
+        let look = Look::at(&logs);
+        assert_eq!(look.map(|look| look.is_flat()), flat, "{look:?}");
+    }
+
+    #[test]
+    fn flat_is_flat_with_little_noise_or_many_units() {
+        check(0.0, 5, |_| 500.0, Some(true));
+        check(0.01, 10, |_| 500.0, Some(true));
+        check(0.1, 1000, |_| 500.0, Some(true));
+        check(0.1, 10, |_| 500.0, Some(false));
+        check(0.0, 4, |_| 500.0, None);
+    }
+
+    #[test]
+    fn drift_is_not_flat() {
+        check(0.01, 100, |x| 500.0 + 20.0 * x, Some(true));
+        check(0.01, 100, |x| 500.0 + 40.0 * x, Some(false));
+        check(0.01, 100, |x| if x < 0.9 { 500.0 } else { 420.0 }, Some(false));
+    }
+
+    #[test]
+    fn a_swing_is_not_flat_whatever_its_period() {
+        for periods in [1.0, 5.0, 10.0, 50.0] {
+            check(0.01, 500, |x| 500.0 + 150.0 * libm::sin(std::f64::consts::TAU * periods * x), Some(false));
+        }
+        check(0.01, 500, |x| 500.0 + 10.0 * libm::sin(std::f64::consts::TAU * 50.0 * x), Some(true));
+    }
+
+    #[test]
+    fn rare_dips_and_noise_of_two_values_are_flat() {
+        check(0.01, 200, |x| if (x * 200.0) % 9.0 < 1.0 { 250.0 } else { 500.0 }, Some(true));
     }
 }

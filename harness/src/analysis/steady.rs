@@ -87,9 +87,11 @@ pub(super) fn judge(series: &Series, bins: &Bins, known: &Known, levels: &Levels
     let looks: Vec<(usize, Look)> =
         tails.into_iter().filter_map(|first| Some((first, Look::at(&bins.raw[first..])?))).collect();
     let flat = looks.iter().find(|(_, look)| look.is_flat());
-    let oscillation = if flat.is_some() { None } else { oscillation(series, bins) };
-    let state = match flat {
-        Some(&(first, _)) => State::Reached(settled(series, bins, first)),
+    let claimed = claim.filter(|claim| is_at_the_end(series, claim)).map(|claim| bins.at(claim.from, series));
+    let first = flat.map(|(first, _)| *first).or(claimed);
+    let oscillation = if first.is_some() { None } else { oscillation(series, bins) };
+    let state = match first {
+        Some(first) => State::Reached(settled(series, bins, first)),
         None if claim.is_some() => State::Lost,
         None if looks.is_empty() && oscillation.is_none() => State::TooShort,
         None => State::Never,
@@ -100,6 +102,11 @@ pub(super) fn judge(series: &Series, bins: &Bins, known: &Known, levels: &Levels
         own: flat.or(looks.last()).map(|(_, look)| look.parts),
         snia: snia::at_the_end(series),
     }
+}
+
+/// Whether a series was claimed to be steady and ended there, as a run does that waits for nothing else.
+fn is_at_the_end(series: &Series, claim: &Claim) -> bool {
+    series.elapsed().saturating_sub(claim.decided).0 <= series.elapsed().0 / 100
 }
 
 /// From where on a series may be steady, and what of it must be flat at the least, as shares of its bytes.
@@ -195,4 +202,101 @@ fn oscillation(series: &Series, bins: &Bins) -> Option<Oscillation> {
         low: Rate(libm::exp(swing.low)),
         high: Rate(libm::exp(swing.high)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::analyze::analyze;
+    use super::super::series::Step;
+    use super::super::simulated::Random;
+    use super::*;
+
+    /// Steps of a second at these MB/s, with noise.
+    fn series(noise: f64, seconds: usize, mb_s: impl Fn(f64) -> f64) -> Series {
+        let mut random = Random(2);
+        Series::new((0..seconds).map(|second| {
+            let rate = mb_s(second as f64) * (1.0 + noise * random.normal());
+            Step { elapsed_ns: Nanos::from_secs(1), bytes: Bytes((rate * 1e6) as u64) }
+        }))
+    }
+
+    /// The state at the end, and the level in MB/s within 1 %.
+    fn check(known: &Known, series: &Series, word: &str, mb_s: Option<f64>) -> Steady {
+        let steady = analyze(series, known).steady;
+        let near = match (steady.rate(), mb_s) {
+            (Some(rate), Some(mb_s)) => (rate.mb_s() / mb_s - 1.0).abs() < 0.01,
+            (rate, mb_s) => rate.is_none() && mb_s.is_none(),
+        };
+        assert!(steady.word() == word && near, "{steady:?} instead of {word} {mb_s:?}");
+        steady
+    }
+
+    const UNKNOWN: Known = Known { workload: Workload::RandomWrite, drive: None, range: None, others: Bytes(0) };
+    const FILL: Known = Known { workload: Workload::Fill, ..UNKNOWN };
+
+    #[test]
+    fn the_level_after_the_last_change_is_steady_since_then() {
+        let steady =
+            check(&UNKNOWN, &series(0.02, 900, |s| if s < 200.0 { 500.0 } else { 200.0 }), "reached", Some(200.0));
+        let State::Reached(settled) = steady.state else { panic!("{steady:?}") };
+        assert!((195.0..215.0).contains(&settled.since.secs()), "{settled:?}");
+        assert!(steady.snia.is_some_and(|snia| snia.passes()) && steady.oscillation.is_none());
+    }
+
+    #[test]
+    fn the_interval_holds_the_level_nine_times_in_ten_also_with_correlated_noise() {
+        let mut held = 0;
+        for seed in 0..100 {
+            let (mut random, mut wander) = (Random(seed), 0.0);
+            let steps = (0..2000).map(|_| {
+                wander = 0.9 * wander + libm::sqrt(1.0 - 0.81) * random.normal();
+                Step { elapsed_ns: Nanos::from_secs(1), bytes: Bytes((500e6 * libm::exp(0.05 * wander)) as u64) }
+            });
+            let steady = analyze(&Series::new(steps), &UNKNOWN).steady;
+            let State::Reached(settled) = steady.state else { panic!("seed {seed}: {steady:?}") };
+            held += usize::from((settled.low.mb_s()..settled.high.mb_s()).contains(&500.0));
+        }
+        assert!((90..=99).contains(&held), "{held} of 100");
+    }
+
+    #[test]
+    fn a_drive_that_cycles_is_never_steady_and_has_a_period_and_a_range() {
+        let steady = check(&UNKNOWN, &series(0.02, 3600, |s| 400.0 + 10.0 * (s % 60.0)), "never", None);
+        let wave = steady.oscillation.expect("an oscillation");
+        assert!((58.0..62.0).contains(&wave.period.secs()), "{wave:?}");
+        assert!((420.0..500.0).contains(&wave.low.mb_s()) && (900.0..980.0).contains(&wave.high.mb_s()), "{wave:?}");
+    }
+
+    #[test]
+    fn random_writes_that_never_changed_may_be_on_the_plateau() {
+        check(&UNKNOWN, &series(0.02, 1200, |_| 500.0), "too-short", None);
+        check(&UNKNOWN, &series(0.02, 1600, |_| 500.0), "reached", Some(500.0));
+        check(&FILL, &series(0.02, 1200, |_| 500.0), "reached", Some(500.0));
+    }
+
+    #[test]
+    fn what_slides_all_the_time_is_never_steady() {
+        check(&FILL, &series(0.02, 2000, |s| 200.0 - 0.05 * s), "never", None);
+        check(&UNKNOWN, &series(0.02, 2000, |s| 200.0 - 0.05 * s), "never", None);
+    }
+
+    #[test]
+    fn what_was_steady_and_is_not_at_the_end_is_lost() {
+        let rate = |s: f64| if s < 3000.0 { 500.0 } else { 500.0 - (s - 3000.0) };
+        check(&UNKNOWN, &series(0.01, 3300, rate), "lost", None);
+    }
+
+    #[test]
+    fn stalls_and_dips_leave_a_level_steady() {
+        let rate = |s: f64| if s % 10.0 < 1.0 { 250.0 } else { 500.0 } * if s == 1500.0 { 0.01 } else { 1.0 };
+        check(&UNKNOWN, &series(0.02, 2000, rate), "reached", Some(500.0));
+    }
+
+    #[test]
+    fn nothing_is_too_short() {
+        for known in [UNKNOWN, FILL] {
+            check(&known, &Series::new([]), "too-short", None);
+            check(&known, &series(0.0, 3, |_| 100.0), "too-short", None);
+        }
+    }
 }

@@ -17,6 +17,7 @@ mod request;
 mod resume;
 pub mod stored;
 mod wall;
+mod watch;
 
 use std::path::{Path, PathBuf};
 

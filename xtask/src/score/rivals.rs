@@ -2,21 +2,20 @@
 //!
 //! Owns only these rules, for comparison; the judgement of this project is the library's.
 
-use harness::analysis::claim::Claim;
 use harness::analysis::series::{Series, Step};
 use harness::analysis::snia;
 use harness::units::{Bytes, Nanos, Rate};
 
 /// SNIA's rule (PTS 2.0.2, 2.1.24): the first five rounds of 60 s whose range is at most 20 % of the mean and whose
 /// line rises or falls by at most 10 %.
-pub(super) fn snia(series: &Series) -> Option<Claim> {
+pub(super) fn snia(series: &Series) -> Option<(Nanos, Rate)> {
     let rounds = snia::rounds(series);
     let window = rounds.windows(snia::WINDOW).find(|window| snia::evidence(window).is_some_and(|e| e.passes()))?;
     let (bytes, elapsed) = window.iter().fold((Bytes(0), Nanos(0)), |sum, round| {
         (sum.0.saturating_add(round.bytes), sum.1.saturating_add(round.elapsed))
     });
     let last = window.last()?;
-    Some(Claim { decided: last.start.saturating_add(last.elapsed), rate: bytes.per(elapsed)? })
+    Some((last.start.saturating_add(last.elapsed), bytes.per(elapsed)?))
 }
 
 /// Seconds of fio's window.
@@ -26,7 +25,7 @@ const LIMIT: f64 = 0.3;
 
 /// fio's rule `bw_slope:0.3%` over 600 s (axboe/fio f538434, `steadystate.c`): the first window of whole samples whose
 /// least-squares slope is at most 0.3 % of their mean *a sample*.
-pub(super) fn fio(series: &Series) -> Option<Claim> {
+pub(super) fn fio(series: &Series) -> Option<(Nanos, Rate)> {
     let steps = series.steps();
     let interval = steps.first()?.elapsed_ns.secs();
     let length = ((WINDOW_S / interval) as usize).max(2);
@@ -35,7 +34,7 @@ pub(super) fn fio(series: &Series) -> Option<Claim> {
         end = end.saturating_add(step.elapsed_ns);
         let window = steps.get((last + 1).checked_sub(length)?..=last)?;
         let (mean, slope) = line(window);
-        (100.0 * slope.abs() / mean <= LIMIT).then_some(Claim { decided: end, rate: Rate(mean) })
+        (100.0 * slope.abs() / mean <= LIMIT).then_some((end, Rate(mean)))
     })
 }
 

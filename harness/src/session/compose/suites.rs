@@ -1,19 +1,24 @@
 //! From a journal's phases to the findings of each suite, and from findings to the report's lines.
 
 use super::notes::{counted, ratio};
+use crate::analysis::analyze::Analysis;
 use crate::analysis::cliff::Cliff;
 use crate::analysis::fill::{burst, fill};
 use crate::analysis::known::{Known, Workload};
 use crate::analysis::random::{LevelFindings, LevelInput, level};
 use crate::analysis::series::Series;
 use crate::analysis::space::Fsef;
+<<<<<<< HEAD
 use crate::analysis::steady::{State, Steady};
+=======
+use crate::analysis::steady::State;
+>>>>>>> cliff
 use crate::analysis::suite::FillSuite;
 use crate::journal::record::{FaultKind, FaultRecord};
 use crate::journal::replay::{PhaseReplay, Replay};
-use crate::plan::phase::Work;
+use crate::plan::phase::{Phase, Plan, Work};
 use crate::plan::profile::Profile;
-use crate::report::{CliffLine, FillReport, FsefLine, LatencyLine, LevelReport, Point, SteadyLine};
+use crate::report::{CliffLine, FillReport, FsefLine, LatencyLine, LevelReport, OscillationLine, Point, SteadyLine};
 use crate::sample::Sample;
 use crate::units::{Bytes, Nanos};
 
@@ -105,17 +110,22 @@ pub(super) fn levels(replay: &Replay, profile: Option<&Profile>) -> Result<Vec<L
                 level: level_name(&phase.id),
                 samples: &phase.samples_so_far(),
                 rounds: &rounds(phase),
-                known: Known {
-                    workload: Workload::RandomWrite,
-                    drive: plan.drive,
-                    range: Some(planned.layout.bytes()),
-                    others: plan.in_use.unwrap_or(Bytes(0)),
-                },
+                known: known(plan, planned),
                 slice_from,
                 drive_free: plan.drive.map(free),
             })
         })
         .collect()
+}
+
+/// What is known of the drive in a phase of random writes.
+pub(in crate::session) fn known(plan: &Plan, phase: &Phase) -> Known {
+    Known {
+        workload: Workload::RandomWrite,
+        drive: plan.drive,
+        range: Some(phase.layout.bytes()),
+        others: plan.in_use.unwrap_or(Bytes(0)),
+    }
 }
 
 /// `random_write.<level>.write`
@@ -137,7 +147,7 @@ pub(super) fn level_report(replay: &Replay, found: &LevelFindings) -> LevelRepor
         seconds: found.found.elapsed.secs(),
         curve: curve(&Series::from_samples(&samples)),
         cliffs: found.found.cliffs.iter().map(cliff_line).collect(),
-        steady: steady_line(&found.found.steady),
+        steady: steady_line(&found.found),
         latency: found.latency.map(|latency| LatencyLine {
             p50_us: latency.p50_us,
             p99_us: latency.p99_us,
@@ -150,14 +160,23 @@ pub(super) fn level_report(replay: &Replay, found: &LevelFindings) -> LevelRepor
     }
 }
 
-fn steady_line(steady: &Steady) -> SteadyLine {
+fn steady_line(found: &Analysis) -> SteadyLine {
+    let steady = &found.steady;
     let settled = if let State::Reached(settled) = steady.state { Some(settled) } else { None };
     SteadyLine {
         state: steady.word(),
         mb_s: settled.map(|settled| settled.rate.mb_s()),
+        bounds_mb_s: settled.map(|settled| (settled.low.mb_s(), settled.high.mb_s())),
         since_s: settled.map(|settled| settled.since.secs()),
         range: steady.snia.map(|evidence| evidence.range),
         excursion: steady.snia.map(|evidence| evidence.excursion),
+        own: steady.own.map(|evidence| (evidence.range, evidence.excursion)),
+        decided: found.first_claim.map(|claim| (claim.decided.secs(), claim.rate.mb_s())),
+        oscillation: steady.oscillation.map(|wave| OscillationLine {
+            period_s: wave.period.secs(),
+            low_mb_s: wave.low.mb_s(),
+            high_mb_s: wave.high.mb_s(),
+        }),
     }
 }
 
