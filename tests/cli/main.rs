@@ -14,6 +14,7 @@ mod refusals;
 mod rw_kill;
 mod score;
 mod signals;
+mod sim;
 mod space;
 mod verdict;
 
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         cliff::trials(),
         space::trials(),
         signals::trials(),
+        sim::trials(),
         verdict::trials(),
         around::trials(),
         analyze::trials(),

@@ -33,8 +33,6 @@ pub struct Stored {
     pub drive: serde_json::Value,
     /// What surrounds it.
     pub environment: Environment,
-    /// Of a folder or a device.
-    pub target_kind: String,
     /// Blocks of the read-back that were wrong.
     pub bad_blocks: u64,
     /// How it ended.
@@ -60,7 +58,6 @@ impl Stored {
                 "size": 960 * GB, "stack": [],
             }),
             environment,
-            target_kind: "folder".to_owned(),
             bad_blocks: 0,
             outcome: Outcome::Complete,
         }
@@ -87,7 +84,6 @@ impl Stored {
         let plan = Plan::new(&profile, Capacity { usable: Bytes(900 * GB), drive: None, in_use: None })?;
         let mut facts = Facts::read(place)?;
         facts.drive = Some(serde_json::from_value(self.drive.clone()).context("the drive")?);
-        facts.kind = serde_json::from_value(self.target_kind.clone().into()).context("the target's kind")?;
         let header = serde_json::json!({
             "run": self.run, "started": "2026-01-01T00:00:00Z", "profile": self.profile,
             "fingerprint": profile.fingerprint(), "seed": 1, "engine": "sync", "plan": plan, "facts": facts,

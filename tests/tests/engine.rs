@@ -9,11 +9,14 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use harness::engine::content::Pattern;
 use harness::engine::real::{Concurrency, IO_URING, RealFactory};
+use harness::engine::sim::faults::Faults;
+use harness::engine::sim::{Model, Request};
+use harness::engine::simulated::SimFactory;
 use harness::engine::sync::SyncFactory;
 use harness::engine::{BadBlock, Batch, Clock, Completion, Content, Engine, EngineFactory, Op, OpKind, Setup};
 use harness::sample::Fault;
 use harness::target::space::Scratch;
-use harness::units::Nanos;
+use harness::units::{Bytes, Nanos};
 use libtest_mimic::Trial;
 use storage_check_tests::folder;
 use storage_check_tests::rig::{self, Need};
@@ -28,19 +31,23 @@ const UNIT: u64 = 4096;
 
 fn main() -> ExitCode {
     rig::main(
-        contract("pwrite", &[], pwrite).into_iter().chain(contract("io_uring", &[Need::IoUring], io_uring)).collect(),
+        contract("pwrite", &[], pwrite)
+            .into_iter()
+            .chain(contract("io_uring", &[Need::IoUring], io_uring))
+            .chain(contract("sim", &[], simulated))
+            .collect(),
     )
 }
 
 /// An engine's drive, and what makes engines on it.
 struct World<F> {
     factory: F,
-    _folder: TempDir,
+    _folder: Option<TempDir>,
 }
 
 fn pwrite() -> Result<World<SyncFactory>> {
     let (scratch, folder) = scratch()?;
-    Ok(World { factory: SyncFactory::new(scratch, Clock::starting_at(Nanos(0))), _folder: folder })
+    Ok(World { factory: SyncFactory::new(scratch, Clock::starting_at(Nanos(0))), _folder: Some(folder) })
 }
 
 fn io_uring() -> Result<World<RealFactory>> {
@@ -48,7 +55,25 @@ fn io_uring() -> Result<World<RealFactory>> {
     let most = Concurrency { workers: 3, queue_depth: 8 };
     let factory = RealFactory::new(scratch, Clock::starting_at(Nanos(0)), most);
     ensure!(factory.name() == IO_URING, "got {}: {:?}", factory.name(), factory.note());
-    Ok(World { factory, _folder: folder })
+    Ok(World { factory, _folder: Some(folder) })
+}
+
+fn simulated() -> Result<World<SimFactory<Constant>>> {
+    let model = Constant { busy: Nanos(0) };
+    Ok(World { factory: SimFactory::new(model, Bytes(64 << 20), Faults::default()), _folder: None })
+}
+
+/// A drive of 100 MB/s.
+struct Constant {
+    busy: Nanos,
+}
+
+impl Model for Constant {
+    fn serve(&mut self, now: Nanos, request: Request) -> Nanos {
+        let (Request::Write { len, .. } | Request::Read { len, .. }) = request else { return self.busy.max(now) };
+        self.busy = self.busy.max(now).saturating_add(Nanos(u64::from(len) * 10));
+        self.busy
+    }
 }
 
 fn scratch() -> Result<(Arc<Scratch>, TempDir)> {
@@ -273,6 +298,7 @@ fn finds_other_runs<F: EngineFactory>(factory: &F) -> Result<()> {
     one.write(0, BLOCK, 0)?;
     one.perform(OpKind::Flush { segment: Some(0) })?;
     one.perform(OpKind::Close { segment: 0 })?;
+    drop(one);
     let other = Content { pattern: Pattern::Incompressible, seed: 8 };
     let mut other = One::new(factory, &Setup { content: other, ..setup() })?;
     other.perform(OpKind::Open { segment: 0, create: false })?;

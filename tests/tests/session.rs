@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use anyhow::{Context, Result, ensure};
 use harness::engine::sync::{SyncEngine, SyncFactory};
-use harness::engine::{Batch, Engine, EngineError, EngineFactory, Op, OpKind, Setup};
+use harness::engine::{Batch, Clock, Engine, EngineError, EngineFactory, Op, OpKind, Setup};
 use harness::journal::record::{FaultKind, Outcome as Ending};
 use harness::plan::profile::Profile;
+use harness::session::target::FolderTarget;
 use harness::session::{self, Event, Observer, Outcome, Request};
 use harness::units::Nanos;
 use storage_check_tests::loop_fs::LoopFs;
@@ -95,6 +96,10 @@ impl EngineFactory for Bad {
         "misbehaving"
     }
 
+    fn now(&self) -> Nanos {
+        self.inner.now()
+    }
+
     fn engines(&self, setup: &Setup) -> Result<Vec<BadEngine>, EngineError> {
         let engines = self.inner.engines(setup)?.into_iter().map(|inner| {
             let (place, deed, counts) = (self.place, self.deed, self.counts.clone());
@@ -148,8 +153,9 @@ impl Observer for Watcher {
 fn measured(disk: &LoopFs, out: &Path, place: Place, deed: Deed, mut watcher: Watcher) -> Result<Outcome> {
     let request = Request::new(disk.path(), Profile::parse(&profile::fill(SUITE))?, out.to_owned());
     let stop = AtomicBool::new(false);
-    let outcome = session::run_with(&request, &mut watcher, &stop, |_, opened, clock| {
-        let inner = SyncFactory::new(opened.scratch.clone(), clock);
+    let site = FolderTarget(disk.path());
+    let outcome = session::run_on(&site, &request, &mut watcher, &stop, |_, opened, _| {
+        let inner = SyncFactory::new(opened.scratch.clone(), Clock::starting_at(Nanos(0)));
         Bad { inner, place, deed, counts: Arc::default() }
     });
     Ok(outcome?)

@@ -6,6 +6,7 @@ mod bench;
 mod ci;
 mod fuzz;
 mod score;
+mod sim;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -47,6 +48,8 @@ enum Chore {
         #[arg(long, value_name = "DRIVES", num_args = 0..=1, default_missing_value = "2000", conflicts_with = "corpus")]
         simulated: Option<u64>,
     },
+    /// Look for our own bugs: runs on simulated drives, profiles and faults that seeds draw
+    Sim(sim::Arguments),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -56,6 +59,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Chore::Score { simulated: Some(drives), .. } => Ok(score::simulated(drives)),
         Chore::Score { corpus, .. } => score::score(corpus.as_deref()).map(|()| ExitCode::SUCCESS),
         Chore::Fuzz { cases, seed } => fuzz::fuzz(cases, seed).map(|()| ExitCode::SUCCESS),
+        Chore::Sim(arguments) => Ok(sim::run(&arguments)),
         Chore::Bench { only } => bench::bench(only.as_deref()).map(|()| ExitCode::SUCCESS),
     }
 }

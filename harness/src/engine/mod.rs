@@ -9,6 +9,7 @@ pub mod real;
 #[cfg(test)]
 mod real_tests;
 pub mod sim;
+pub mod simulated;
 pub mod stamp;
 pub mod sync;
 pub mod uring;
@@ -149,6 +150,9 @@ pub trait EngineFactory {
     /// Name for reports, such as `pwrite`.
     fn name(&self) -> &'static str;
 
+    /// Now by the clock of the engines that it makes, from the start of the run.
+    fn now(&self) -> Nanos;
+
     /// What a reader of the figures must know of the choice of engine, if anything.
     fn note(&self) -> Option<&str> {
         None
@@ -203,6 +207,9 @@ pub enum EngineError {
         /// Most threads.
         most: u32,
     },
+    /// A simulated drive has one clock, and so one engine at a time.
+    #[error("internal error: engines were asked for while others still have the simulated drive")]
+    InUse,
     /// The kernel gave no ring although it gave one before.
     #[error("setting up an io_uring ring of {entries} entries failed: {}; use a smaller queue_depth or fewer workers", std::io::Error::from(*errno))]
     Ring {

@@ -75,6 +75,10 @@ impl EngineFactory for RealFactory {
         if self.rings { IO_URING } else { PWRITE }
     }
 
+    fn now(&self) -> Nanos {
+        self.clock.now()
+    }
+
     fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }

@@ -39,6 +39,10 @@ impl EngineFactory for SyncFactory {
         super::real::PWRITE
     }
 
+    fn now(&self) -> Nanos {
+        self.clock.now()
+    }
+
     fn engines(&self, setup: &Setup) -> Result<Vec<SyncEngine>, EngineError> {
         let space = Arc::new(self.scratch.space(&setup.files, setup.segment_bytes, setup.dsync));
         let blocks = Arc::new(Blocks::new(setup.content, setup.block, setup.segment_bytes));

@@ -139,9 +139,17 @@ impl Writer {
 /// The file cannot be read, is damaged, or is a newer program's.
 pub fn read(run: &Path) -> Result<Replay, JournalError> {
     let path = path_of(run);
+    Replay::new(records(run)?).map_err(|source| JournalError::Replay { path, source })
+}
+
+/// The records of a run that is named by its folder or its journal.
+///
+/// # Errors
+/// The file cannot be read, is damaged, or is a newer program's.
+pub fn records(run: &Path) -> Result<Vec<Record>, JournalError> {
+    let path = path_of(run);
     let mut file = File::open(&path).map_err(|e| io("opening", &path, e))?;
-    let (records, _) = read_from(&mut file, &path)?;
-    Replay::new(records).map_err(|source| JournalError::Replay { path, source })
+    Ok(read_from(&mut file, &path)?.0)
 }
 
 /// The journal of a run that is named by its folder or its journal.

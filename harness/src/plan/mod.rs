@@ -6,4 +6,3 @@ pub mod builtin;
 pub mod offsets;
 pub mod phase;
 pub mod profile;
-pub mod text;

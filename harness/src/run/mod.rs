@@ -4,14 +4,16 @@
 //! [`Sink`]. Knows no analysis, judges nothing, prints nothing, and opens nothing itself: whoever watches may end a
 //! phase, and the loop does not ask why.
 
+mod again;
 mod job;
 mod merge;
 mod phases;
 mod resume;
 mod worker;
 
+pub use again::again;
 pub(crate) use job::panic_text;
-pub(crate) use resume::check_finished;
+pub use resume::check_finished;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,13 +35,13 @@ pub trait Sink {
     ///
     /// # Errors
     /// The journal cannot be written: the run stops.
-    fn record(&mut self, record: Record) -> Result<(), JournalError>;
+    fn record(&mut self, record: Record) -> Result<(), Stopped>;
 
     /// Makes the records so far durable; called between phases.
     ///
     /// # Errors
     /// The journal cannot be written: the run stops.
-    fn sync(&mut self) -> Result<(), JournalError>;
+    fn sync(&mut self) -> Result<(), Stopped>;
 }
 
 /// Why a run ended before its plan did.
@@ -188,7 +190,7 @@ impl<'a, F: EngineFactory> Run<'a, F> {
         message: String,
     ) -> Result<(), Stopped> {
         let fault = FaultRecord { at_ns, what, segment, offset, message };
-        Ok(self.sink.record(Record::Fault(fault))?)
+        self.sink.record(Record::Fault(fault))
     }
 }
 

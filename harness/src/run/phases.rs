@@ -56,7 +56,7 @@ impl<F: EngineFactory> Run<'_, F> {
             }
             _ => None,
         };
-        Ok(self.sink.record(Record::PhaseEnd { phase: phase.id.clone(), at_ns: end, counted })?)
+        self.sink.record(Record::PhaseEnd { phase: phase.id.clone(), at_ns: end, counted })
     }
 
     /// Waits on the engine's clock, in steps that a signal can end.
@@ -96,7 +96,7 @@ impl<F: EngineFactory> Run<'_, F> {
                 return self.failed(at, None, None, "discarding what is unused", errno);
             }
         };
-        Ok(self.sink.record(Record::Purge { at_ns: engine.now(), grade })?)
+        self.sink.record(Record::Purge { at_ns: engine.now(), grade })
     }
 
     /// One attempt at one segment, from opening it to its flush; gives the bytes moved.

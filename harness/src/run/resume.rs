@@ -14,7 +14,7 @@ const MOST_SEGMENTS: usize = 16;
 ///
 /// # Errors
 /// Names the first segment that does not read back as this run wrote it.
-pub(crate) fn check_finished<F: EngineFactory>(so_far: &Replay, factory: &F) -> Result<(), String> {
+pub fn check_finished<F: EngineFactory>(so_far: &Replay, factory: &F) -> Result<(), String> {
     let Some((phase, finished)) = still_there(so_far) else { return Ok(()) };
     let mut engines = factory.engines(&super::phases::setup(phase, so_far.header.seed)).map_err(|e| e.to_string())?;
     let Some(engine) = engines.first_mut() else { return Ok(()) };

@@ -129,10 +129,14 @@ pub(super) fn work<E: Engine>(
             free.pop();
             engine.submit(Op { slot, kind }, now);
         }
-        if free.len() == depth as usize {
+        // More than there are would be an engine's mistake, and no reason to wait for ever.
+        if free.len() >= depth as usize {
             break;
         }
-        engine.reap(count.border, &mut batch);
+        engine.reap(count.wake, &mut batch);
+        if batch.completions.is_empty() {
+            count.pass(engine.now(), report);
+        }
         for completion in &batch.completions {
             free.push(completion.op.slot);
             if let Some(failed) = count.take(completion, report) {
@@ -151,6 +155,18 @@ pub(super) fn work<E: Engine>(
     ending.unwrap_or(Ended::Done)
 }
 
+impl Job<'_> {
+    /// Number of the interval that holds this moment.
+    fn interval_of(&self, now: Nanos) -> u64 {
+        now.saturating_sub(self.phase_start).0 / self.interval.0
+    }
+
+    /// Where that interval ends.
+    fn border_after(&self, interval: u64) -> Nanos {
+        Nanos(self.phase_start.0.saturating_add((interval + 1).saturating_mul(self.interval.0)))
+    }
+}
+
 impl Limit {
     #[inline]
     fn reached(&self, issued_bytes: u64, last_seen: Nanos) -> bool {
@@ -167,8 +183,12 @@ struct Count<'a> {
     job: &'a Job<'a>,
     tally: Tally,
     border: Nanos,
-    /// The last completion.
+    /// When to look again though nothing has completed.
+    wake: Nanos,
+    /// The last completion, at first the start.
     now: Nanos,
+    /// Up to here a gap that lasts is told already.
+    told: Nanos,
     /// More has been done since than counting.
     took_time: bool,
     bad: u64,
@@ -177,15 +197,9 @@ struct Count<'a> {
 
 impl<'a> Count<'a> {
     fn new(job: &'a Job<'a>, now: Nanos) -> Count<'a> {
-        let interval = now.saturating_sub(job.phase_start).0 / job.interval.0;
-        let mut count =
-            Count { job, tally: Tally::new(interval), border: Nanos(0), now, took_time: false, bad: 0, named_bad: 0 };
-        count.border = count.next_border();
-        count
-    }
-
-    fn next_border(&self) -> Nanos {
-        Nanos(self.job.phase_start.0.saturating_add((self.tally.interval + 1).saturating_mul(self.job.interval.0)))
+        let interval = job.interval_of(now);
+        let (border, tally) = (job.border_after(interval), Tally::new(interval));
+        Count { job, tally, border, wake: border, now, told: now, took_time: false, bad: 0, named_bad: 0 }
     }
 
     /// Counts a completion; gives it back when it ends the job.
@@ -194,10 +208,10 @@ impl<'a> Count<'a> {
         let before = self.now;
         self.now = completion.completed;
         if self.now >= self.border {
-            self.turn(report);
+            self.turn(self.now, report);
         }
         if self.now.saturating_sub(before) > STALL {
-            self.tally.gaps.push((before, self.now));
+            self.tally.gaps.push((before.max(self.told), self.now));
         }
         if matches!(completion.op.kind, OpKind::Write { .. } | OpKind::Read { .. }) {
             self.tally.latency.saturating_record(completion.completed.0.saturating_sub(completion.submitted.0));
@@ -225,17 +239,33 @@ impl<'a> Count<'a> {
         }
     }
 
+    /// Nothing completed until now: what is a stall by now is told while it lasts, interval by interval.
+    #[cold]
+    fn pass(&mut self, now: Nanos, report: &mut impl FnMut(Report)) {
+        if now < self.wake {
+            return;
+        }
+        if now.saturating_sub(self.now) > STALL {
+            self.tally.gaps.push((self.now.max(self.told), now));
+            self.told = now;
+            self.turn(now, report);
+        } else {
+            self.wake = self.job.border_after(self.job.interval_of(now));
+        }
+    }
+
     /// Hands the tally over and begins that of the interval that holds `now`.
     #[cold]
-    fn turn(&mut self, report: &mut impl FnMut(Report)) {
-        let interval = self.now.saturating_sub(self.job.phase_start).0 / self.job.interval.0;
+    fn turn(&mut self, now: Nanos, report: &mut impl FnMut(Report)) {
+        let interval = self.job.interval_of(now);
         report(Report::Tally(std::mem::replace(&mut self.tally, Tally::new(interval))));
-        self.border = self.next_border();
+        self.border = self.job.border_after(interval);
+        self.wake = self.border;
         self.took_time = true;
     }
 
     fn finish(mut self, report: &mut impl FnMut(Report)) {
-        self.turn(report);
+        self.turn(self.now, report);
         if self.bad > self.named_bad {
             report(Report::MoreBad { count: self.bad - self.named_bad });
         }

@@ -1,13 +1,13 @@
-//! From facts to a locked target with a scratch folder: plan, guard, open, in this order.
+//! From facts to a target that is held: plan, guard, open, in this order.
 
 use super::Request;
+use super::target::{Held, Site};
 use crate::engine::real::Concurrency;
 use crate::plan::phase::{Capacity, Plan, PlanError, Work};
-use crate::plan::text::Size;
 use crate::target::guard::{Armed, Consent, Need};
-use crate::target::open::{OpenError, Opened, Purpose, open};
+use crate::target::open::{OpenError, Purpose};
 use crate::target::{self, Facts};
-use crate::units::Bytes;
+use crate::units::{Bytes, Size};
 
 /// Why a target gets no run; nothing was written to it.
 #[derive(Debug, thiserror::Error)]
@@ -37,47 +37,47 @@ pub(super) fn plan(request: &Request, facts: &Facts) -> Result<Plan, PlanError> 
     let budget = [budget, request.max_write].into_iter().flatten().min();
     profile.write_budget = budget.map(Size);
     let drive = facts.drive.as_ref().and_then(|drive| drive.size);
-    let in_use = drive.map(|size| size.saturating_sub(facts.filesystem.free));
+    let in_use = drive.map(|size| size.saturating_sub(facts.free()));
     let mut plan = Plan::new(&profile, Capacity { usable: facts.usable(&request.consent), drive, in_use })?;
     // What is to be kept is what the last suite leaves.
     plan.phases.pop_if(|last| request.keep && last.work == Work::Remove);
     Ok(plan)
 }
 
-/// Guard and open: from facts to a locked target with a scratch folder.
-pub(super) fn arm(
+/// Guard and open: from facts to a target that is held.
+pub(super) fn arm<S: Site>(
+    site: &S,
     facts: &Facts,
     plan: &Plan,
     consent: &Consent,
     run: &str,
     purpose: Purpose,
     there_already: Bytes,
-) -> Result<(Armed, Opened), Refused> {
+) -> Result<(Armed, S::Held), Refused> {
     let need = Need { space: plan.space.saturating_sub(there_already), writes: plan.writes };
     let armed = target::guard(facts.clone(), &need, consent)?;
-    let opened = open(&armed, run, purpose)?;
+    let held = site.open(&armed, run, purpose)?;
     for phase in &plan.phases {
-        let unaligned = |bytes: Bytes| opened.alignment.0 > 0 && !bytes.0.is_multiple_of(opened.alignment.0);
+        let alignment = held.alignment().0;
+        let unaligned = |bytes: Bytes| alignment > 0 && !bytes.0.is_multiple_of(alignment);
         if purpose == Purpose::New && (unaligned(phase.io.block) || unaligned(phase.layout.segment_bytes)) {
             let why = Refused::Other(format!(
                 "the blocks of {} are {} bytes, and direct I/O on this drive needs multiples of {} bytes: choose a larger block",
-                phase.id, phase.io.block.0, opened.alignment.0
+                phase.id, phase.io.block.0, alignment
             ));
-            return Err(undo(&opened, why));
+            return Err(undo(&held, why));
         }
     }
-    Ok((armed, opened))
+    Ok((armed, held))
 }
 
 /// A refusal after the scratch folder was made: it goes again.
-fn undo(opened: &Opened, why: Refused) -> Refused {
-    match opened.scratch.remove() {
+fn undo(held: &impl Held, why: Refused) -> Refused {
+    match held.remove() {
         Ok(_) => why,
-        Err(errno) => Refused::Other(format!(
-            "{why}; and removing {} failed: {}",
-            opened.scratch.name(),
-            std::io::Error::from(errno)
-        )),
+        Err(errno) => {
+            Refused::Other(format!("{why}; and removing {} failed: {}", held.name(), std::io::Error::from(errno)))
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::wall;
 use crate::journal::file;
 use crate::report::{Report, json, junit, markdown};
-use crate::target::Facts;
+use crate::target::{Facts, Simulated};
 
 /// Why a run folder cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -182,8 +182,8 @@ impl RunFolder {
 #[must_use]
 pub fn drive_slug(facts: &Facts) -> String {
     let drive = facts.drive.as_ref();
-    let name = drive.and_then(|drive| drive.model.clone()).or_else(|| drive.map(|drive| drive.name.clone()));
-    slug(&name.unwrap_or_else(|| facts.filesystem.type_name.clone()))
+    let name = drive.map(|drive| drive.model.clone().unwrap_or_else(|| drive.name.clone()));
+    slug(name.as_deref().or(facts.filesystem()).unwrap_or_default())
 }
 
 /// A name in lower-case letters, digits and dashes, at most 40 of them.
@@ -201,14 +201,29 @@ pub(super) fn slug(name: &str) -> String {
     if slug.is_empty() { "drive".to_owned() } else { slug.to_owned() }
 }
 
-/// The drive in one line for people: model, firmware, kernel name and size.
+/// What a simulated drive is, for people.
+#[must_use]
+pub fn simulation(simulated: &Simulated) -> String {
+    let scale = if simulated.scale > 1 { format!(" at 1/{} of its size", simulated.scale) } else { String::new() };
+    let fitted = if simulated.fitted { ", fitted" } else { "" };
+    let faults = match simulated.faults.as_slice() {
+        [] => String::new(),
+        faults => format!(", with faults {}", faults.join(", ")),
+    };
+    format!("simulated{scale}{fitted}{faults}")
+}
+
+/// The drive in one line for people: model, firmware, kernel name and size; of a simulated one what it is.
 #[must_use]
 pub fn drive_line(facts: &Facts) -> String {
     let Some(drive) = &facts.drive else { return "unknown drive".to_owned() };
     let mut parts: Vec<String> = Vec::new();
     parts.extend(drive.model.clone());
     parts.extend(drive.firmware.as_ref().map(|firmware| format!("firmware {firmware}")));
-    parts.push(drive.name.clone());
+    match facts.simulated() {
+        Some(simulated) => parts.push(simulation(simulated)),
+        None => parts.push(drive.name.clone()),
+    }
     parts.extend(drive.size.map(|size| size.to_string()));
     parts.join(", ")
 }

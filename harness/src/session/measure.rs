@@ -8,9 +8,10 @@ use std::sync::atomic::AtomicBool;
 
 use super::folder::RunFolder;
 use super::judging::Bench;
+use super::target::Held;
 use super::watch::until_steady;
 use super::{After, Event, Observer, Outcome, Request, RequestError, compose, wall};
-use crate::engine::{Clock, EngineFactory};
+use crate::engine::EngineFactory;
 use crate::journal::file::{self, JournalError, Writer};
 use crate::journal::record::{Header, Outcome as Ending, Record};
 use crate::journal::replay::Replay;
@@ -18,14 +19,13 @@ use crate::plan::phase::Plan;
 use crate::report::FailureKind;
 use crate::run::{Run, Sink, Stopped};
 use crate::target::guard::Armed;
-use crate::target::open::Opened;
 use crate::target::{self, DeviceCounters, Facts};
 use crate::units::{Nanos, Rate};
 
 /// A run that is about to happen or to go on.
-pub(super) struct Measurement<'a> {
+pub(super) struct Measurement<'a, H> {
     pub(super) header: Header,
-    pub(super) opened: Opened,
+    pub(super) held: H,
     pub(super) folder: &'a RunFolder,
     pub(super) after: After,
     pub(super) deadline: Option<Nanos>,
@@ -39,6 +39,7 @@ pub(super) fn header(
     folder: &RunFolder,
     armed: &Armed,
     plan: Plan,
+    seed: u64,
     factory: &impl EngineFactory,
 ) -> Header {
     let facts = armed.facts().clone();
@@ -49,7 +50,7 @@ pub(super) fn header(
         started: folder.started().to_owned(),
         profile: request.profile.to_toml(),
         fingerprint: request.profile.fingerprint(),
-        seed: seed(folder.id()),
+        seed,
         engine: factory.name().to_owned(),
         engine_note: factory.note().map(str::to_owned),
         host: sysinfo::System::host_name().ok(),
@@ -63,26 +64,19 @@ pub(super) fn header(
     }
 }
 
-/// A seed that no other run has: the run's id hashed with the moment and the process.
-fn seed(run: &str) -> u64 {
-    use sha2::{Digest, Sha256};
-    let digest = Sha256::digest(format!("{run} {} {}", wall::nanos(), std::process::id()));
-    digest.iter().take(8).fold(0, |seed, byte| seed << 8 | u64::from(*byte))
-}
-
 fn same_drive(a: &Facts, b: &Facts) -> bool {
-    a.filesystem.device == b.filesystem.device
+    let filesystem = |facts: &Facts| facts.folder().map(|folder| folder.filesystem.device);
+    filesystem(a).is_some() && filesystem(a) == filesystem(b)
         || matches!((&a.drive, &b.drive), (Some(a), Some(b)) if a.device == b.device)
 }
 
-impl Measurement<'_> {
+impl<H: Held> Measurement<'_, H> {
     pub(super) fn new_run<F: EngineFactory>(
         self,
         observer: &mut dyn Observer,
         factory: &F,
-        clock: Clock,
     ) -> Result<Outcome, RequestError> {
-        for (run, freed) in &self.opened.removed {
+        for (run, freed) in self.held.removed() {
             observer.event(Event::Note(format!("removed what run {run} had left: {freed} freed")));
         }
         observer.event(Event::Begins { folder: self.folder.path(), header: &self.header, so_far: None });
@@ -97,7 +91,7 @@ impl Measurement<'_> {
             journal.sync()?;
             Ok(journal)
         });
-        self.measure(begun, None, observer, factory, clock)
+        self.measure(begun, None, observer, factory)
     }
 
     pub(super) fn resumed<F: EngineFactory>(
@@ -105,7 +99,6 @@ impl Measurement<'_> {
         so_far: Replay,
         observer: &mut dyn Observer,
         factory: &F,
-        clock: Clock,
     ) -> Result<Outcome, RequestError> {
         let wall = wall::rfc3339();
         let at_ns = so_far.last_ns;
@@ -120,7 +113,7 @@ impl Measurement<'_> {
         let so_far = Replay::new(records)
             .map_err(|source| JournalError::Replay { path: self.folder.path().join(file::NAME), source })?;
         observer.event(Event::Begins { folder: self.folder.path(), header: &self.header, so_far: Some(&so_far) });
-        self.measure(Ok(journal), Some(so_far), observer, factory, clock)
+        self.measure(Ok(journal), Some(so_far), observer, factory)
     }
 
     fn measure<F: EngineFactory>(
@@ -129,14 +122,13 @@ impl Measurement<'_> {
         so_far: Option<Replay>,
         observer: &mut dyn Observer,
         factory: &F,
-        clock: Clock,
     ) -> Result<Outcome, RequestError> {
         let stopped = match journal {
             Ok(mut journal) => {
                 let result = self.guarded(&mut journal, so_far.as_ref(), observer, factory);
                 // A full disk gets its room back before anything else is written.
                 let cleaned = self.clean_up();
-                end(journal, clock.now(), result, cleaned, observer)
+                end(journal, factory.now(), result, cleaned, observer)
             }
             Err(why) => {
                 let cleaned = self.clean_up();
@@ -151,7 +143,7 @@ impl Measurement<'_> {
             }
         };
         let written = self.folder.write_reports(&report);
-        if written.is_err() && self.after.keep && self.opened.scratch.remove_last().unwrap_or(false) {
+        if written.is_err() && self.after.keep && self.held.remove_last().unwrap_or(false) {
             // On a full disk one of the files that were to be kept makes room for what is said of them all.
             self.folder.write_reports(&report)?;
         } else {
@@ -168,7 +160,7 @@ impl Measurement<'_> {
         observer: &mut dyn Observer,
         factory: &F,
     ) -> Result<(), Stopped> {
-        let carriers = &self.header.facts.filesystem.carriers;
+        let carriers = self.header.facts.folder().map_or(&[][..], |folder| &folder.filesystem.carriers);
         let counters = || DeviceCounters::sum(carriers);
         let mut sink = Tee { journal, observer };
         let work = || {
@@ -188,7 +180,7 @@ impl Measurement<'_> {
             self.remove()?;
         }
         if self.after.purge {
-            self.opened.scratch.trim().map_err(|errno| {
+            self.held.trim().map_err(|errno| {
                 format!("--after purge: discarding what is unused failed: {}", std::io::Error::from(errno))
             })?;
         }
@@ -196,10 +188,10 @@ impl Measurement<'_> {
     }
 
     fn remove(&self) -> Result<(), String> {
-        self.opened.scratch.remove().map(|_| ()).map_err(|errno| {
+        self.held.remove().map(|_| ()).map_err(|errno| {
             format!(
                 "removing {} in {} failed: {}; remove it by hand",
-                self.opened.scratch.name(),
+                self.held.name(),
                 self.header.facts.path.display(),
                 std::io::Error::from(errno)
             )
@@ -240,14 +232,14 @@ struct Tee<'a> {
 }
 
 impl Sink for Tee<'_> {
-    fn record(&mut self, record: Record) -> Result<(), JournalError> {
+    fn record(&mut self, record: Record) -> Result<(), Stopped> {
         self.journal.append(&record)?;
         self.observer.event(Event::Record(&record));
         Ok(())
     }
 
-    fn sync(&mut self) -> Result<(), JournalError> {
-        self.journal.sync()
+    fn sync(&mut self) -> Result<(), Stopped> {
+        Ok(self.journal.sync()?)
     }
 }
 

@@ -16,6 +16,7 @@ mod new;
 mod request;
 mod resume;
 pub mod stored;
+pub mod target;
 mod wall;
 mod watch;
 
@@ -28,12 +29,13 @@ use crate::plan::phase::{Plan, PlanError};
 use crate::plan::profile::ProfileError;
 use crate::report::Report;
 use crate::target::guard::Need;
-use crate::target::{self, Facts};
+use crate::target::{Facts, guard};
 use baselines::BaselineFileError;
 use folder::FolderError;
-pub use new::{run, run_with};
+pub use new::{run, run_on};
 pub use request::{After, Limits, Request};
-pub use resume::{discard, resume, resume_with};
+pub use resume::{discard, resume};
+pub use target::Target;
 
 /// What a caller may watch while a run goes on.
 #[derive(Debug)]
@@ -74,6 +76,9 @@ pub enum RequestError {
     /// The profile.
     #[error(transparent)]
     Profile(#[from] ProfileError),
+    /// The target's name.
+    #[error(transparent)]
+    Target(#[from] target::TargetError),
     /// The plan breaks the user's own budget.
     #[error(transparent)]
     Budget(PlanError),
@@ -108,7 +113,7 @@ pub struct Preview {
 /// The request is unusable, or nothing can be known of the target.
 pub fn preview(request: &Request) -> Result<Preview, PreviewError> {
     let request = &request.resolved();
-    let facts = Facts::read(&request.target).map_err(|why| PreviewError::Refused(why.to_string()))?;
+    let facts = request.target.facts().map_err(|why| PreviewError::Refused(why.to_string()))?;
     let plan = match arm::plan(request, &facts) {
         Ok(plan) => plan,
         Err(why @ PlanError::Budget { .. }) => return Err(RequestError::Budget(why).into()),
@@ -118,7 +123,7 @@ pub fn preview(request: &Request) -> Result<Preview, PreviewError> {
         }
     };
     let need = Need { space: plan.space, writes: plan.writes };
-    let refusal = target::guard(facts.clone(), &need, &request.consent).err().map(|why| why.to_string());
+    let refusal = guard(facts.clone(), &need, &request.consent).err().map(|why| why.to_string());
     Ok(Preview { plan, facts, refusal })
 }
 

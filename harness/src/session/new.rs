@@ -4,14 +4,15 @@ use std::sync::atomic::AtomicBool;
 
 use super::arm::{Refused, arm, concurrency, place, plan};
 use super::folder::{self, RunFolder};
-use super::{After, Observer, Outcome, Request, RequestError, command, compose, measure, stored};
+use super::target::Site;
+use super::{After, Observer, Outcome, Request, RequestError, Target, command, compose, measure, stored};
 use crate::engine::real::RealFactory;
 use crate::engine::{Clock, EngineFactory};
 use crate::journal::record::CommandRecord;
 use crate::plan::phase::{Plan, PlanError};
 use crate::report::FailureKind;
 use crate::target::Facts;
-use crate::target::open::{Opened, Purpose};
+use crate::target::open::Purpose;
 use crate::units::{Bytes, Nanos};
 
 /// Measures: a new run.
@@ -19,25 +20,29 @@ use crate::units::{Bytes, Nanos};
 /// # Errors
 /// The request is unusable; everything that happens to a usable one is an [`Outcome`].
 pub fn run(request: &Request, observer: &mut dyn Observer, stop: &AtomicBool) -> Result<Outcome, RequestError> {
-    run_with(request, observer, stop, |plan, opened, clock| {
-        RealFactory::new(opened.scratch.clone(), clock, concurrency(plan))
-    })
+    match &request.target {
+        Target::Folder(folder) => run_on(folder, request, observer, stop, |plan, opened, _| {
+            RealFactory::new(opened.scratch.clone(), Clock::starting_at(Nanos(0)), concurrency(plan))
+        }),
+        Target::Simulated(sim) => run_on(&**sim, request, observer, stop, |_, _, seed| sim.engines(seed)),
+    }
 }
 
-/// [`run`], on engines of the caller's choice.
+/// [`run`], on the request's target and engines of the caller's choice, which learn the plan and the run's seed.
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_with<F: EngineFactory>(
+pub fn run_on<S: Site, F: EngineFactory>(
+    site: &S,
     request: &Request,
     observer: &mut dyn Observer,
     stop: &AtomicBool,
-    engines: impl FnOnce(&Plan, &Opened, Clock) -> F,
+    engines: impl FnOnce(&Plan, &S::Held, u64) -> F,
 ) -> Result<Outcome, RequestError> {
     folder::check_out(&request.out)?;
     let request = &request.resolved();
     let before_run = request.before_run.as_deref().map(command::run).transpose();
-    let facts = Facts::read(&request.target);
+    let facts = site.facts();
     let drive = facts.as_ref().map_or_else(|_| "unknown".to_owned(), folder::drive_slug);
     let run_folder = RunFolder::create(&request.out, &drive, &request.profile.name)?;
     let ended = |kind: FailureKind, why: &str, facts: Option<&Facts>| {
@@ -72,18 +77,18 @@ pub fn run_with<F: EngineFactory>(
             return Err(why.into());
         }
     };
-    let (armed, opened) = match arm(&facts, &plan, &request.consent, run_folder.id(), Purpose::New, Bytes(0)) {
+    let (armed, held) = match arm(site, &facts, &plan, &request.consent, run_folder.id(), Purpose::New, Bytes(0)) {
         Ok(both) => both,
         Err(why) => return Ok(refused(&why, Some(&facts))?),
     };
-    let clock = Clock::starting_at(Nanos(0));
-    let factory = engines(&plan, &opened, clock);
-    let mut header = measure::header(request, &run_folder, &armed, plan, &factory);
+    let seed = site.seed(run_folder.id(), request.earlier.len());
+    let factory = engines(&plan, &held, seed);
+    let mut header = measure::header(request, &run_folder, &armed, plan, seed, &factory);
     header.before_run = before_run;
     let after = After { keep: request.keep, purge: request.purge_after };
-    let deadline = request.max_time.map(|time| clock.now().saturating_add(time));
-    let measurement = measure::Measurement { header, opened, folder: &run_folder, after, deadline, stop, bench };
-    measurement.new_run(observer, &factory, clock)
+    let deadline = request.max_time.map(|time| factory.now().saturating_add(time));
+    let measurement = measure::Measurement { header, held, folder: &run_folder, after, deadline, stop, bench };
+    measurement.new_run(observer, &factory)
 }
 
 /// A command before the run that failed: what is under test is not what was wanted.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::judging::Judging;
+use super::target::Target;
 use crate::plan::profile::Profile;
 use crate::target::Consent;
 use crate::units::{Bytes, Nanos};
@@ -10,8 +11,8 @@ use crate::units::{Bytes, Nanos};
 /// What the user asks for.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Folder to measure in.
-    pub target: PathBuf,
+    /// What to measure.
+    pub target: Target,
     /// What to do there.
     pub profile: Profile,
     /// Folder that run folders go into.
@@ -37,9 +38,9 @@ pub struct Request {
 impl Request {
     /// Measure `target` by `profile`, with run folders in `out` and nothing else allowed or asked for.
     #[must_use]
-    pub fn new(target: PathBuf, profile: Profile, out: PathBuf) -> Request {
+    pub fn new(target: impl Into<Target>, profile: Profile, out: PathBuf) -> Request {
         Request {
-            target,
+            target: target.into(),
             profile,
             out,
             consent: Consent::default(),

@@ -6,14 +6,15 @@ use std::sync::atomic::AtomicBool;
 use super::arm::{Refused, arm, concurrency};
 use super::folder::{self, RunFolder};
 use super::judging::{Bench, Judging};
-use super::{Event, Limits, Observer, Outcome, RequestError, compose, measure, stored, wall};
+use super::target::{Held, Site};
+use super::{Event, Limits, Observer, Outcome, RequestError, Target, compose, measure, stored, wall};
 use crate::engine::real::RealFactory;
 use crate::engine::{Clock, EngineFactory};
 use crate::journal::file::{self, Writer};
 use crate::journal::record::{Header, Outcome as Ending, Record};
 use crate::journal::replay::Replay;
-use crate::target::open::{OpenError, Opened, Purpose};
-use crate::target::{Consent, Facts};
+use crate::target::Consent;
+use crate::target::open::{OpenError, Purpose};
 use crate::units::Bytes;
 
 /// Goes on with a run that was cut.
@@ -27,22 +28,29 @@ pub fn resume(
     observer: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Outcome, RequestError> {
-    resume_with(run, limits, judging, observer, stop, |header, opened, clock| {
-        RealFactory::named(&header.engine, opened.scratch.clone(), clock, concurrency(&header.plan))
-    })
+    let so_far = file::read(RunFolder::open(run)?.path())?;
+    match Target::parse(&so_far.header.facts.path)? {
+        Target::Folder(folder) => resume_on(&folder, run, limits, judging, observer, stop, |so_far, opened| {
+            let (header, clock) = (&so_far.header, Clock::starting_at(so_far.last_ns));
+            Ok(RealFactory::named(&header.engine, opened.scratch.clone(), clock, concurrency(&header.plan)))
+        }),
+        Target::Simulated(sim) => resume_on(&*sim, run, limits, judging, observer, stop, |so_far, _| {
+            let factory = sim.engines(so_far.header.seed);
+            let records = file::records(run).map_err(|why| why.to_string())?;
+            crate::run::again(&records, &factory).map(|()| factory)
+        }),
+    }
 }
 
-/// [`resume`], on engines of the caller's choice.
-///
-/// # Errors
-/// As [`resume`].
-pub fn resume_with<F: EngineFactory>(
+/// [`resume`], on this target and engines of the caller's choice, whose clock goes on where the journal ends.
+fn resume_on<S: Site, F: EngineFactory>(
+    site: &S,
     run: &Path,
     limits: Limits,
     judging: &Judging,
     observer: &mut dyn Observer,
     stop: &AtomicBool,
-    engines: impl FnOnce(&Header, &Opened, Clock) -> F,
+    engines: impl FnOnce(&Replay, &S::Held) -> Result<F, String>,
 ) -> Result<Outcome, RequestError> {
     let run_folder = RunFolder::open(run)?;
     let so_far = file::read(run_folder.path())?;
@@ -54,8 +62,8 @@ pub fn resume_with<F: EngineFactory>(
     }
     let bench = stored::bench_of(&so_far, run_folder.path(), judging)?;
     let header = so_far.header.clone();
-    let opened = match reopen(&header, &so_far, Purpose::Resume) {
-        Ok(opened) => opened,
+    let held = match reopen(site, &header, &so_far, Purpose::Resume) {
+        Ok(held) => held,
         Err(Refused::Open(OpenError::NoScratch { .. })) if is_done(&so_far) => {
             return finish(&run_folder, &so_far, limits, &bench, observer);
         }
@@ -65,16 +73,22 @@ pub fn resume_with<F: EngineFactory>(
             return Ok(Outcome { report, folder: run_folder.path().to_owned() });
         }
     };
-    let clock = Clock::starting_at(so_far.last_ns);
-    let factory = engines(&header, &opened, clock);
-    if let Err(why) = same_engine(&header, &factory).and_then(|()| crate::run::check_finished(&so_far, &factory)) {
-        let report = compose::refused_resume(&so_far, &why);
-        return Ok(Outcome { report, folder: run_folder.path().to_owned() });
-    }
-    let deadline = limits.max_time.map(|time| clock.now().saturating_add(time));
+    let factory = engines(&so_far, &held).and_then(|factory| {
+        same_engine(&header, &factory)?;
+        crate::run::check_finished(&so_far, &factory)?;
+        Ok(factory)
+    });
+    let factory = match factory {
+        Ok(factory) => factory,
+        Err(why) => {
+            let report = compose::refused_resume(&so_far, &why);
+            return Ok(Outcome { report, folder: run_folder.path().to_owned() });
+        }
+    };
+    let deadline = limits.max_time.map(|time| factory.now().saturating_add(time));
     let after = limits.after;
-    let measurement = measure::Measurement { header, opened, folder: &run_folder, after, deadline, stop, bench };
-    measurement.resumed(so_far, observer, &factory, clock)
+    let measurement = measure::Measurement { header, held, folder: &run_folder, after, deadline, stop, bench };
+    measurement.resumed(so_far, observer, &factory)
 }
 
 /// Whether every phase of the plan has its end.
@@ -127,16 +141,32 @@ pub fn discard(run: &Path) -> Result<(String, Bytes), RequestError> {
     let run_folder = RunFolder::open(run)?;
     let so_far = file::read(run_folder.path())?;
     let run = so_far.header.run.clone();
-    let opened = reopen(&so_far.header, &so_far, Purpose::Discard).map_err(|why| RequestError::Run(why.to_string()))?;
-    let freed = opened.scratch.remove().map_err(|errno| {
+    let freed = match Target::parse(&so_far.header.facts.path)? {
+        Target::Folder(folder) => discard_on(&folder, &so_far),
+        Target::Simulated(sim) => discard_on(&*sim, &so_far),
+    };
+    freed.map(|freed| (run, freed))
+}
+
+fn discard_on<S: Site>(site: &S, so_far: &Replay) -> Result<Bytes, RequestError> {
+    let held = reopen(site, &so_far.header, so_far, Purpose::Discard);
+    let held = held.map_err(|why| RequestError::Run(why.to_string()))?;
+    held.remove().map_err(|errno| {
+        let run = &so_far.header.run;
         RequestError::Run(format!("removing the files of run {run} failed: {}", std::io::Error::from(errno)))
-    })?;
-    Ok((run, freed))
+    })
 }
 
 /// The whole guard again, and the same drive and scratch folder as before.
-fn reopen(header: &Header, so_far: &Replay, purpose: Purpose) -> Result<Opened, Refused> {
-    let facts = Facts::read(&header.facts.path)?;
+fn reopen<S: Site>(site: &S, header: &Header, so_far: &Replay, purpose: Purpose) -> Result<S::Held, Refused> {
+    let facts = site.facts()?;
+    if header.facts.simulated() != facts.simulated() {
+        return Err(Refused::Other(format!(
+            "{} is not the drive any more that it was when the run began: its description or this program changed; \
+             start a new run",
+            header.facts.path.display()
+        )));
+    }
     if let (Some(before), Some(now)) = (&header.facts.drive, &facts.drive) {
         let known = |a: &Option<String>, b: &Option<String>| a.is_some() && b.is_some() && a != b;
         if known(&before.serial, &now.serial) || known(&before.wwid, &now.wwid) {
@@ -153,5 +183,5 @@ fn reopen(header: &Header, so_far: &Replay, purpose: Purpose) -> Result<Opened, 
         planned.map_or(Bytes(0), |planned| planned.layout.bytes())
     });
     let consent = Consent { fill_volume: header.fill_volume.clone() };
-    arm(&facts, &header.plan, &consent, &header.run, purpose, there).map(|(_, opened)| opened)
+    arm(site, &facts, &header.plan, &consent, &header.run, purpose, there).map(|(_, held)| held)
 }

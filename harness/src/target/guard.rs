@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::facts::{Facts, TargetKind};
+use super::facts::{Facts, Folder, Place, Simulated};
 use crate::units::{Bytes, GIB, Ppm};
 
 mod refusal;
@@ -166,12 +166,17 @@ const SYSTEM: [&str; 15] = [
 /// # Errors
 /// The first reason against it; its text says what, why and the way out.
 pub fn guard(facts: Facts, need: &Need, consent: &Consent) -> Result<Armed, Refusal> {
-    is_a_place_for_files(&facts)?;
-    may_be_written(&facts)?;
-    if let Some(named) = &consent.fill_volume {
-        may_be_filled(&facts, named)?;
+    match &facts.place {
+        Place::Folder(folder) => {
+            is_a_place_for_files(&facts.path, folder)?;
+            may_be_written(&facts.path, folder)?;
+            if let Some(named) = &consent.fill_volume {
+                may_be_filled(&facts.path, folder, named)?;
+            }
+            has_room(folder, need, consent, facts.usable(consent))?;
+        }
+        Place::Simulated(drive) => can_hold(&facts.path, drive, need, consent)?,
     }
-    has_room(&facts, need, consent)?;
     Ok(Armed { facts })
 }
 
@@ -180,8 +185,12 @@ impl Facts {
     /// one. A `--fill-volume` that names something else counts as none.
     #[must_use]
     pub fn usable(&self, consent: &Consent) -> Bytes {
-        let available = self.filesystem.available;
-        let filled = consent.fill_volume.as_ref().is_some_and(|named| may_be_filled(self, named).is_ok());
+        let folder = match &self.place {
+            Place::Folder(folder) => folder,
+            Place::Simulated(drive) => return drive.capacity,
+        };
+        let available = folder.filesystem.available;
+        let filled = consent.fill_volume.as_ref().is_some_and(|named| may_be_filled(&self.path, folder, named).is_ok());
         let allowed = if filled {
             available
         } else {
@@ -189,12 +198,12 @@ impl Facts {
             let small = available.saturating_sub(reserve(available, SMALL_PLAN)).min(SMALL_PLAN);
             large.max(small)
         };
-        let pool = match &self.pool {
+        let pool = match &folder.pool {
             // Nobody knows what it has: only what fits anywhere.
             Some(pool) => pool.available.unwrap_or(SMALL_PLAN),
             None => LARGEST,
         };
-        allowed.min(pool).min(self.quota_left.unwrap_or(LARGEST))
+        allowed.min(pool).min(folder.quota_left.unwrap_or(LARGEST))
     }
 }
 
@@ -206,13 +215,22 @@ fn reserve(available: Bytes, space: Bytes) -> Bytes {
     if space <= SMALL_PLAN { share } else { share.max(LEAST_LEFT) }
 }
 
-fn is_a_place_for_files(facts: &Facts) -> Result<(), Refusal> {
-    let path = || facts.path.clone();
-    let type_name = facts.filesystem.type_name.as_str();
-    if facts.kind != TargetKind::Folder {
-        return Err(Refusal::NotAFolder { path: path() });
+/// A simulated drive harms nobody: it only has to be large enough.
+fn can_hold(path: &Path, drive: &Simulated, need: &Need, consent: &Consent) -> Result<(), Refusal> {
+    let target = path.to_owned();
+    match &consent.fill_volume {
+        Some(named) => Err(Refusal::NoFilesystem { target, named: named.clone() }),
+        None if need.space > drive.capacity => {
+            Err(Refusal::DriveTooSmall { target, need: need.space, capacity: drive.capacity })
+        }
+        None => Ok(()),
     }
-    if facts.path == Path::new("/") {
+}
+
+fn is_a_place_for_files(target: &Path, folder: &Folder) -> Result<(), Refusal> {
+    let path = || target.to_owned();
+    let type_name = folder.filesystem.type_name.as_str();
+    if target == Path::new("/") {
         return Err(Refusal::Root);
     }
     if PSEUDO.contains(&type_name) {
@@ -224,28 +242,29 @@ fn is_a_place_for_files(facts: &Facts) -> Result<(), Refusal> {
     if REMOTE.contains(&type_name) {
         return Err(Refusal::Remote { path: path(), type_name: type_name.to_owned() });
     }
-    match SYSTEM.iter().find(|folder| facts.path.starts_with(folder)) {
+    match SYSTEM.iter().find(|folder| target.starts_with(folder)) {
         Some(folder) => Err(Refusal::SystemFolder { path: path(), folder }),
         None => Ok(()),
     }
 }
 
-fn may_be_written(facts: &Facts) -> Result<(), Refusal> {
-    if facts.filesystem.read_only {
-        return Err(Refusal::ReadOnly { path: facts.path.clone(), mount_point: facts.filesystem.mount_point.clone() });
+fn may_be_written(target: &Path, folder: &Folder) -> Result<(), Refusal> {
+    let path = target.to_owned();
+    if folder.filesystem.read_only {
+        return Err(Refusal::ReadOnly { path, mount_point: folder.filesystem.mount_point.clone() });
     }
-    if !facts.writable {
-        return Err(Refusal::NoPermission { path: facts.path.clone() });
+    if !folder.writable {
+        return Err(Refusal::NoPermission { path });
     }
     Ok(())
 }
 
 /// Whether `--fill-volume` names the target's own filesystem, and one that nothing else needs.
-fn may_be_filled(facts: &Facts, named: &Path) -> Result<(), Refusal> {
-    let filesystem = &facts.filesystem;
+fn may_be_filled(target: &Path, folder: &Folder, named: &Path) -> Result<(), Refusal> {
+    let filesystem = &folder.filesystem;
     let named = named.to_owned();
     if named != filesystem.mount_point {
-        let (path, mount_point) = (facts.path.clone(), filesystem.mount_point.clone());
+        let (path, mount_point) = (target.to_owned(), filesystem.mount_point.clone());
         return Err(Refusal::OtherVolume { named, path, mount_point });
     }
     if named == Path::new("/") || filesystem.carries_root {
@@ -257,8 +276,8 @@ fn may_be_filled(facts: &Facts, named: &Path) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn has_room(facts: &Facts, need: &Need, consent: &Consent) -> Result<(), Refusal> {
-    let filesystem = &facts.filesystem;
+fn has_room(folder: &Folder, need: &Need, consent: &Consent, usable: Bytes) -> Result<(), Refusal> {
+    let filesystem = &folder.filesystem;
     let available = filesystem.available;
     let need = need.space;
     let leave = if consent.fill_volume.is_some() { Bytes(0) } else { reserve(available, need) };
@@ -267,11 +286,10 @@ fn has_room(facts: &Facts, need: &Need, consent: &Consent) -> Result<(), Refusal
         return Err(if consent.fill_volume.is_some() {
             Refusal::VolumeTooSmall { need, available, mount_point }
         } else {
-            let usable = facts.usable(consent);
             Refusal::TooLittleSpace { need, available, leave, usable, mount_point }
         });
     }
-    if let Some(pool) = &facts.pool {
+    if let Some(pool) = &folder.pool {
         let what = pool.what.clone();
         match pool.available {
             Some(left) if need > left => return Err(Refusal::PoolTooSmall { need, available: left, what }),
@@ -279,7 +297,7 @@ fn has_room(facts: &Facts, need: &Need, consent: &Consent) -> Result<(), Refusal
             _ => {}
         }
     }
-    match facts.quota_left {
+    match folder.quota_left {
         Some(left) if need > left => {
             Err(Refusal::QuotaTooSmall { need, available: left, mount_point: filesystem.mount_point.clone() })
         }

@@ -11,6 +11,6 @@ pub mod space;
 pub mod telemetry;
 
 pub use facts::environment;
-pub use facts::{Device, Drive, Facts, FactsError, Filesystem, Layer, Pool, PoolKind, TargetKind};
+pub use facts::{Device, Drive, Facts, FactsError, Filesystem, Folder, Layer, Place, Pool, PoolKind, Simulated};
 pub use guard::{Armed, Consent, Need, Refusal, guard};
 pub use telemetry::DeviceCounters;

@@ -141,10 +141,11 @@ pub fn open(armed: &Armed, run: &str, purpose: Purpose) -> Result<Opened, OpenEr
 fn open_folder(armed: &Armed) -> Result<OwnedFd, OpenError> {
     let facts = armed.facts();
     let failed = |errno| OpenError::Io { operation: "opening the folder", path: facts.path.clone(), errno };
+    let known = facts.folder().ok_or(Errno::NOTDIR).map_err(failed)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = rustix::fs::open(&facts.path, flags, Mode::empty()).map_err(failed)?;
     let stat = rustix::fs::fstat(&folder).map_err(failed)?;
-    if super::Device::from_raw(stat.st_dev) != facts.device || stat.st_ino != facts.inode {
+    if super::Device::from_raw(stat.st_dev) != known.device || stat.st_ino != known.inode {
         return Err(OpenError::Changed { path: facts.path.clone() });
     }
     Ok(folder)
@@ -170,8 +171,8 @@ fn lock(armed: &Armed, folder: &OwnedFd) -> Result<OwnedFd, OpenError> {
 
 fn locked(armed: &Armed) -> OpenError {
     let facts = armed.facts();
-    let drive = facts.drive.as_ref().map_or_else(|| facts.filesystem.source.clone(), |drive| drive.name.clone());
-    OpenError::Locked { path: facts.path.clone(), drive }
+    let drive = facts.drive.as_ref().map_or("its filesystem", |drive| &drive.name);
+    OpenError::Locked { path: facts.path.clone(), drive: drive.to_owned() }
 }
 
 /// Writes one block with `O_DIRECT` and reads it back; gives the alignment with which it worked.
@@ -182,7 +183,7 @@ fn probe(armed: &Armed, scratch: &Scratch) -> Result<Bytes, OpenError> {
     let facts = armed.facts();
     let refused = |step: &str, errno: Errno| OpenError::NoDirectIo {
         path: facts.path.clone(),
-        filesystem: facts.filesystem.type_name.clone(),
+        filesystem: facts.filesystem().unwrap_or("no filesystem").to_owned(),
         why: format!("{step}: {}", std::io::Error::from(errno)),
     };
     let flags = OFlags::CREATE | OFlags::RDWR | OFlags::DIRECT | OFlags::NOFOLLOW | OFlags::CLOEXEC;

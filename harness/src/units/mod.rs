@@ -5,6 +5,7 @@
 //! Knows nothing of profiles, drives or files.
 
 mod text;
+mod written;
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
@@ -12,7 +13,8 @@ use std::ops::{Add, AddAssign, Sub};
 use serde::{Deserialize, Serialize};
 
 use text::decimal;
-pub use text::{bytes_text, nanos_text, parse_bytes, parse_nanos, parse_ppm, ppm_text};
+pub use text::{bytes_text, nanos_text, parse_bytes, parse_nanos, parse_ppm, parse_speed, ppm_text, speed_text};
+pub use written::{Share, Size, Span, Speed};
 
 /// A number of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -273,6 +275,13 @@ mod tests {
             assert_eq!(parse_nanos(&nanos_text(Nanos(value))), Ok(Nanos(value)));
         }
         assert_eq!(ppm_text(Ppm(6_000)), "0.6%");
+        assert_eq!(parse_speed(&speed_text(Bytes(138_000_000))), Ok(Bytes(138_000_000)));
+    }
+
+    #[test]
+    fn a_speed_is_a_size_a_second() {
+        assert_eq!(parse_speed("1.5 GB/s"), Ok(Bytes(1_500_000_000)));
+        assert!(parse_speed("1.5GB").unwrap_err().contains("has no \"/s\""));
     }
 
     #[test]

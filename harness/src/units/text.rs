@@ -34,6 +34,16 @@ pub fn parse_bytes(text: &str) -> Result<Bytes, String> {
     parse_quantity(text, &UNITS, "a size with its unit, such as \"4KiB\", \"1GiB\" or \"1.5GB\"").map(Bytes)
 }
 
+/// A speed as people write it, `138MB/s`, in bytes a second; the unit is required.
+///
+/// # Errors
+/// Says what is wrong with the text and shows one that would do.
+pub fn parse_speed(text: &str) -> Result<Bytes, String> {
+    let wrong = |why: &str| format!("\"{text}\" {why}; write a speed, such as \"138MB/s\"");
+    let bytes = parse_bytes(text.trim_end().strip_suffix("/s").ok_or_else(|| wrong("has no \"/s\""))?)?;
+    if bytes.0 == 0 { Err(wrong("is no speed, nothing would ever end")) } else { Ok(bytes) }
+}
+
 /// A span as people write it, `500ms`, `10s`, `1h`; the unit is required.
 ///
 /// # Errors
@@ -106,6 +116,12 @@ pub fn bytes_text(bytes: Bytes) -> String {
         Some((name, size)) => format!("{}{name}", bytes.0 / size),
         None => format!("{}B", bytes.0),
     }
+}
+
+/// The exact text of a speed in bytes a second: `4MiB/s`.
+#[must_use]
+pub fn speed_text(bytes: Bytes) -> String {
+    format!("{}/s", bytes_text(bytes))
 }
 
 /// The exact text of a span, in the largest unit that divides it: `10s`, `1h`.

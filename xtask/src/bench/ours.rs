@@ -6,11 +6,10 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 use harness::engine::{Clock, EngineFactory};
-use harness::journal::file::JournalError;
 use harness::journal::record::Record;
 use harness::plan::phase::{Capacity, Plan};
 use harness::plan::profile::Profile;
-use harness::run::{Run, Sink};
+use harness::run::{Run, Sink, Stopped};
 use harness::sample::Sample;
 use harness::target::space::Scratch;
 use harness::units::{Bytes, GIB, Nanos};
@@ -86,7 +85,7 @@ struct Sums<'a> {
 }
 
 impl Sink for Sums<'_> {
-    fn record(&mut self, record: Record) -> Result<(), JournalError> {
+    fn record(&mut self, record: Record) -> Result<(), Stopped> {
         match record {
             Record::PhaseStart { phase, .. } => {
                 self.inside = phase == self.phase;
@@ -104,7 +103,7 @@ impl Sink for Sums<'_> {
         Ok(())
     }
 
-    fn sync(&mut self) -> Result<(), JournalError> {
+    fn sync(&mut self) -> Result<(), Stopped> {
         Ok(())
     }
 }

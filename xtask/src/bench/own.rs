@@ -20,6 +20,10 @@ impl EngineFactory for NullFactory {
         "null"
     }
 
+    fn now(&self) -> Nanos {
+        self.0.now()
+    }
+
     fn engines(&self, _: &Setup) -> Result<Vec<NullEngine>, EngineError> {
         Ok(vec![NullEngine { clock: self.0, done: Vec::new() }])
     }

@@ -63,8 +63,9 @@ pub(crate) enum Command {
 /// What to measure, by what, and where the files go.
 #[derive(Args, Debug)]
 pub(crate) struct What {
-    /// Folder to measure in: files are made in a folder of our own inside it, and removed at the end
-    #[arg(long, value_name = "DIR", default_value = ".")]
+    /// Folder to measure in: files are made in a folder of our own inside it, and removed at the end; or a simulated
+    /// drive, such as sim:intel-320 or sim:FILE.toml, with overrides: sim:intel-320?unit=7&slower=8%&fault=gone@60s
+    #[arg(long, value_name = "DIR|sim:NAME", default_value = ".")]
     pub(crate) target: PathBuf,
     /// Built-in profile (quick, ci, acceptance, fill-volume, space-throughput, snia-wsat) or a TOML file
     #[arg(long, value_name = "NAME|FILE", default_value = "quick")]

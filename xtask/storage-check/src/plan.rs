@@ -53,9 +53,9 @@ fn text(request: &session::Request, preview: &Preview) -> String {
     };
     line("profile", format!("{} (version {}, fingerprint {})", profile.name, profile.version, profile.fingerprint()));
     line("", profile.description.clone());
-    line("target", format!("{} ({})", facts.path.display(), facts.filesystem.type_name));
+    line("target", format!("{} ({})", facts.path.display(), facts.filesystem().unwrap_or(facts.place.kind())));
     line("drive", drive_line(facts));
-    line("space", format!("{} at once, of {} free", plan.space, facts.filesystem.available));
+    line("space", format!("{} at once, of {} free", plan.space, facts.available()));
     line("writes", format!("{}{}", writes(plan), drive_writes(plan)));
     line("reads", plan.reads.to_string());
     line("time", format!("{least} to {most}, by the speed of the drive"));
@@ -108,6 +108,9 @@ fn drive_writes(plan: &Plan) -> String {
 }
 
 fn erases(facts: &harness::target::Facts) -> String {
+    if facts.simulated().is_some() {
+        return "nothing: the drive is simulated".to_owned();
+    }
     format!("nothing: files are made in a folder of our own in {} and removed at the end", facts.path.display())
 }
 

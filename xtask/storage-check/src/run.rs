@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use harness::plan::builtin;
 use harness::plan::profile::Profile;
-use harness::session::{self, After, Limits, Outcome, Request, RequestError};
+use harness::session::{self, After, Limits, Outcome, Request, RequestError, Target};
 use harness::target::Consent;
 
 use crate::arguments::{AfterRun, Format, RunArguments, What};
@@ -78,7 +78,7 @@ pub(crate) fn request(what: &What) -> Result<Request, RequestError> {
     Ok(Request {
         consent: Consent { fill_volume: what.fill_volume.clone() },
         max_write: what.max_write,
-        ..Request::new(what.target.clone(), profile(&what.profile)?, PathBuf::from("storage-check-runs"))
+        ..Request::new(Target::parse(&what.target)?, profile(&what.profile)?, PathBuf::from("storage-check-runs"))
     })
 }
 

@@ -2,7 +2,16 @@
 //!
 //! A [`Model`] says when a request completes; it holds no data. What blocks hold is kept beside it as one stamp a
 //! written extent, so that terabytes fit in memory. The same run loop, journal, analysis and verdict work on it as on
-//! a real drive. Pure and seeded: the same requests at the same times complete at the same times.
+//! a real drive. Pure and seeded: the same requests at the same times complete at the same times. What makes it an
+//! engine is in `engine/simulated.rs`.
+
+pub mod contents;
+pub mod drive;
+pub mod faults;
+mod files;
+mod look;
+pub mod model;
+pub(crate) mod world;
 
 use crate::units::Nanos;
 
@@ -42,4 +51,21 @@ pub trait Model: Send {
     ///
     /// Requests in flight share the drive: one that comes while others are in flight completes the later for it.
     fn serve(&mut self, now: Nanos, request: Request) -> Nanos;
+}
+
+/// Why a request fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The segment is not open.
+    NotOpen,
+    /// There is no such file.
+    NoFile,
+    /// No space is left, in the filesystem or on the drive.
+    NoSpace,
+    /// The request crosses a border or was never possible.
+    Invalid,
+    /// The drive could not read or write.
+    Medium,
+    /// The drive does not answer any more.
+    Gone,
 }

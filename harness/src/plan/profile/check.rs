@@ -3,8 +3,7 @@
 //! Texts name the key and say what would do.
 
 use super::{Fill, Limit, Profile, RandomWrite};
-use crate::plan::text::{Share, Size, Span};
-use crate::units::{Bytes, GIB, MIB, Nanos, Ppm, ppm_text};
+use crate::units::{Bytes, GIB, MIB, Nanos, Ppm, Share, Size, Span, ppm_text};
 
 impl Profile {
     /// What the types alone cannot hold.

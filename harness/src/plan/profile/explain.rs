@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Burst, ByKind, Fill, Judge, Limit, Number, Profile, RandomWrite, Stop};
-use crate::plan::text::{Share, Size, Span};
+use crate::units::{Share, Size, Span};
 
 /// A parse error for the user: line, key, and the nearest known key where one is unknown.
 pub(super) fn explain(text: &str, error: &toml::de::Error) -> String {

@@ -12,8 +12,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::text::{Share, Size, Span};
-use crate::units::{Bytes, GIB, KIB, MIB, Nanos, Ppm};
+use crate::units::{Bytes, GIB, KIB, MIB, Nanos, Ppm, Share, Size, Span};
 pub use check::{FILL_METRICS, level_share};
 pub use number::Number;
 

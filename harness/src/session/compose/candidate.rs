@@ -18,9 +18,9 @@ pub fn key(facts: &Facts, profile: &str) -> Key {
     let drive = facts.drive.as_ref();
     let name = drive.and_then(|drive| drive.model.clone().or_else(|| drive.transport.clone()));
     Key {
-        drive: name.unwrap_or_else(|| facts.filesystem.type_name.clone()).trim().to_owned(),
+        drive: name.as_deref().or(facts.filesystem()).unwrap_or_default().trim().to_owned(),
         capacity_bytes: drive.and_then(|drive| drive.size).map_or(0, |size| size.0),
-        target_kind: facts.kind.to_string(),
+        target_kind: facts.place.kind().to_owned(),
         profile: profile.to_owned(),
     }
 }

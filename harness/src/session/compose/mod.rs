@@ -19,9 +19,9 @@ use crate::environment::Environment;
 use crate::journal::record::{Header, Outcome};
 use crate::journal::replay::Replay;
 use crate::plan::profile::{ByKind, Profile};
-use crate::plan::text::Share;
 use crate::report::{BaselineLine, Failure, FailureKind, ProfileLine, Report, Target};
 use crate::target::Facts;
+use crate::units::Share;
 use crate::verdict::Verdict;
 use crate::verdict::baseline::Baseline;
 use crate::verdict::candidate::Candidate;
@@ -132,10 +132,10 @@ pub fn without_journal(
 ) -> Report {
     let mut report = empty(folder.id(), folder.started());
     report.target = Target {
-        path: request.target.display().to_string(),
-        kind: "folder".to_owned(),
+        path: request.target.to_string(),
+        kind: request.target.kind().to_owned(),
         drive: facts.map_or_else(|| "unknown drive".to_owned(), drive_line),
-        filesystem: facts.map(|facts| facts.filesystem.type_name.clone()),
+        filesystem: facts.and_then(Facts::filesystem).map(str::to_owned),
         engine: String::new(),
     };
     report.profile = profile_line(&request.profile);
@@ -196,9 +196,9 @@ fn bare(header: &Header) -> Report {
     report.host = header.host.clone();
     report.target = Target {
         path: header.facts.path.display().to_string(),
-        kind: header.environment.get("target.kind").unwrap_or("folder").to_owned(),
+        kind: header.facts.place.kind().to_owned(),
         drive: drive_line(&header.facts),
-        filesystem: Some(header.facts.filesystem.type_name.clone()),
+        filesystem: header.facts.filesystem().map(str::to_owned),
         engine: header.engine.clone(),
     };
     if let Ok(profile) = Profile::parse(&header.profile) {

@@ -4,6 +4,7 @@ use crate::journal::record::Counted;
 use crate::journal::replay::{PhaseReplay, Replay};
 use crate::plan::phase::Work;
 use crate::plan::profile::Data;
+use crate::target::Simulated;
 
 /// What a device counts may differ from what was submitted: metadata add to it, rounding takes away.
 const RATIO: std::ops::RangeInclusive<f64> = 0.98..=1.10;
@@ -33,6 +34,10 @@ pub(super) fn incomparable(replay: &Replay) -> Vec<String> {
             )
         })
         .collect();
+    if replay.header.facts.simulated().is_some() {
+        // What is simulated reaches the drive by definition.
+        return why;
+    }
     let measured = replay.phases.iter().any(|phase| phase.moved().0 > 0 && phase.end_ns.is_some());
     if why.is_empty() && measured && counted(replay).next().is_none() {
         why.push(
@@ -43,8 +48,23 @@ pub(super) fn incomparable(replay: &Replay) -> Vec<String> {
     why
 }
 
+fn simulated(drive: &Simulated) -> String {
+    let scale = match drive.scale {
+        1 => String::new(),
+        scale => format!("; its capacity and rates are 1/{scale} of the drive's"),
+    };
+    let fitted =
+        if drive.fitted { "; its rates over used space were put in, they do not follow from a model" } else { "" };
+    let faults = match drive.faults.len() {
+        0 => String::new(),
+        count => format!("; {count} faults were planted in it"),
+    };
+    format!("the drive is simulated, and so is the time{scale}{fitted}{faults}; its figures are from: {}", drive.source)
+}
+
 pub(super) fn notes(replay: &Replay, incomparable: &[String]) -> Vec<String> {
-    let mut notes = incomparable.to_vec();
+    let mut notes: Vec<String> = replay.header.facts.simulated().map(simulated).into_iter().collect();
+    notes.extend_from_slice(incomparable);
     if replay.resumes > 0 {
         notes.push(format!("the run was cut and resumed {} times; no timing spans a cut", replay.resumes));
     }

@@ -8,11 +8,7 @@ use crate::analysis::known::{Known, Workload};
 use crate::analysis::random::{LevelFindings, LevelInput, level};
 use crate::analysis::series::Series;
 use crate::analysis::space::Fsef;
-<<<<<<< HEAD
-use crate::analysis::steady::{State, Steady};
-=======
 use crate::analysis::steady::State;
->>>>>>> cliff
 use crate::analysis::suite::FillSuite;
 use crate::journal::record::{FaultKind, FaultRecord};
 use crate::journal::replay::{PhaseReplay, Replay};

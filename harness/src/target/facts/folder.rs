@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use super::mounts::{Mount, Mounts};
 use super::sysfs::{self, Host};
-use super::{Device, Facts, Filesystem, TargetKind, drive, pool, quota, text};
+use super::{Device, Facts, Filesystem, Folder, Place, drive, pool, quota, text};
 use crate::units::Bytes;
 
 /// Why nothing can be known of a target.
@@ -103,17 +103,15 @@ pub(super) fn read(path: &Path, host: &Host) -> Result<Facts, FactsError> {
     };
     let used = total.saturating_sub(free);
     let drive = filesystem.carriers.first().and_then(|&device| drive::read(device, host, &mounts));
-    Ok(Facts {
-        kind: TargetKind::Folder,
+    let known = Folder {
         device: Device { major: stat.stx_dev_major, minor: stat.stx_dev_minor },
         inode: stat.stx_ino,
         writable: rustix::fs::accessat(&folder, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS).is_ok(),
-        drive,
         pool: tightest_pool(&filesystem.carriers, used, host, &mounts),
         quota_left: quota::left(folder.as_fd(), &mount.source, group_of_new_files(&stat)),
         filesystem,
-        path,
-    })
+    };
+    Ok(Facts { path, drive, place: Place::Folder(known) })
 }
 
 /// The canonical path and one descriptor of it, or why not.

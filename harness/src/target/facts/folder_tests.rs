@@ -21,6 +21,11 @@ fn folder() -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
+fn pool_of(facts: Facts) -> Option<super::super::Pool> {
+    let Place::Folder(folder) = facts.place else { panic!("no folder") };
+    folder.pool
+}
+
 fn refused(path: &Path, words: &str) {
     let error = Facts::read(path).unwrap_err().to_string();
     assert!(error.contains(words) && error.contains("reading the target"), "{error}");
@@ -30,10 +35,11 @@ fn refused(path: &Path, words: &str) {
 fn a_folder_of_this_host_is_known() {
     let (_kept, path) = folder();
     let facts = Facts::read(&path.join("../.").join(path.file_name().unwrap())).unwrap();
-    assert_eq!((&facts.path, facts.kind, facts.writable), (&path, TargetKind::Folder, true));
-    assert!(path.starts_with(&facts.filesystem.mount_point));
-    assert!(facts.filesystem.available <= facts.filesystem.total);
-    assert!(!facts.filesystem.type_name.is_empty());
+    let folder = facts.folder().unwrap();
+    assert_eq!((&facts.path, facts.place.kind(), folder.writable), (&path, "folder", true));
+    assert!(path.starts_with(&folder.filesystem.mount_point));
+    assert!(folder.filesystem.available <= folder.filesystem.total);
+    assert!(!folder.filesystem.type_name.is_empty());
 }
 
 #[test]
@@ -54,8 +60,8 @@ fn what_is_no_folder_is_said_to_be_what_it_is() {
 #[test]
 fn the_proc_filesystem_is_named_as_such() {
     let facts = Facts::read(Path::new("/proc")).unwrap();
-    assert_eq!(facts.filesystem.type_name, "proc");
-    assert_eq!((facts.drive, facts.pool), (None, None));
+    assert_eq!(facts.filesystem(), Some("proc"));
+    assert_eq!((&facts.drive, &facts.folder().unwrap().pool), (&None, &None));
 }
 
 #[test]
@@ -64,7 +70,7 @@ fn a_folder_without_write_permission_is_not_writable() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o555)).unwrap();
     let privileged = rustix::thread::capabilities(None)
         .is_ok_and(|sets| sets.effective.contains(rustix::thread::CapabilitySet::DAC_OVERRIDE));
-    assert_eq!(Facts::read(&path).unwrap().writable, privileged);
+    assert_eq!(Facts::read(&path).unwrap().folder().unwrap().writable, privileged);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
@@ -78,9 +84,9 @@ fn a_btrfs_is_found_by_its_source_and_counts_on_all_its_members() {
         .link("sys/fs/btrfs/1234/devices/sdb1", "sys/devices/ata1/sdb/sdb1")
         .link("sys/fs/btrfs/1234/devices/sdc", "sys/devices/ata2/sdc");
     let facts = read(&path, &tree.host()).unwrap();
-    assert_eq!(facts.filesystem.carriers, [device("8:17"), device("8:32")]);
-    assert_eq!(facts.drive.map(|drive| drive.name).as_deref(), Some("sdb"));
-    assert_eq!(facts.filesystem.options, "rw,noatime,subvol=/");
+    assert_eq!(facts.folder().unwrap().filesystem.carriers, [device("8:17"), device("8:32")]);
+    assert_eq!(facts.drive.as_ref().map(|drive| drive.name.as_str()), Some("sdb"));
+    assert_eq!(facts.folder().unwrap().filesystem.options, "rw,noatime,subvol=/");
 }
 
 #[test]
@@ -88,7 +94,7 @@ fn a_source_below_mapper_is_found_by_its_name() {
     let (_kept, path) = folder();
     let tree = tree_with(&path, "0:44", r"btrfs /dev/mapper/vg-my\040lv rw");
     tree.block("virtual/block/dm-3", "253:3", &[("dm/name", "vg-my lv")]);
-    assert_eq!(read(&path, &tree.host()).unwrap().filesystem.carriers, [device("253:3")]);
+    assert_eq!(read(&path, &tree.host()).unwrap().folder().unwrap().filesystem.carriers, [device("253:3")]);
 }
 
 #[test]
@@ -96,7 +102,8 @@ fn memory_and_network_have_no_drive() {
     for rest in ["tmpfs tmpfs rw", "nfs4 server:/export rw", "overlay overlay rw,lowerdir=/a"] {
         let (_kept, path) = folder();
         let facts = read(&path, &tree_with(&path, "0:50", rest).host()).unwrap();
-        assert_eq!((facts.filesystem.carriers.len(), facts.drive, facts.pool), (0, None, None), "{rest}");
+        let folder = facts.folder().unwrap();
+        assert_eq!((folder.filesystem.carriers.len(), &facts.drive, &folder.pool), (0, &None, &None), "{rest}");
     }
 }
 
@@ -107,7 +114,7 @@ fn a_loop_device_on_a_sparse_file_has_a_pool() {
     fs::File::create(&file).unwrap().set_len(1 << 40).unwrap();
     let tree = tree_with(&path, "7:7", "ext4 /dev/loop7 rw");
     tree.block("virtual/block/loop7", "7:7", &[("size", "2048"), ("loop/backing_file", file.to_str().unwrap())]);
-    let pool = read(&path, &tree.host()).unwrap().pool.unwrap();
+    let pool = pool_of(read(&path, &tree.host()).unwrap()).unwrap();
     assert_eq!(pool.what, format!("the sparse file {}", file.display()));
     assert!(pool.available.is_some());
 }
@@ -121,7 +128,7 @@ fn where_the_tables_may_not_be_read_lvms_marks_tell_what_can_run_out() {
         tree.block("virtual/block/dm-1", "253:1", &[("dm/name", "vg-lv"), ("dm/uuid", "LVM-abc")])
             .block("virtual/block/dm-0", "253:0", &[("dm/name", "vg-below"), ("dm/uuid", &uuid)])
             .over("virtual/block/dm-1", "virtual/block/dm-0");
-        read(&path, &tree.host()).unwrap().pool.map(|pool| (pool.what, pool.available))
+        pool_of(read(&path, &tree.host()).unwrap()).map(|pool| (pool.what, pool.available))
     };
     let check = |suffix, what: &str| assert_eq!(pool_over(suffix), Some((format!("{what} vg-below"), None)));
     check("-tpool", "the thin pool");
@@ -138,7 +145,7 @@ fn compressed_memory_has_its_limit_or_the_hosts() {
         let tree = tree_with(&path, "252:0", "ext4 /dev/zram0 rw");
         tree.block("virtual/block/zram0", "252:0", &[("mm_stat", mm_stat)])
             .file("proc/meminfo", "MemTotal: 100 kB\nMemAvailable:      50 kB\n");
-        read(&path, &tree.host()).unwrap().pool.and_then(|pool| pool.available)
+        pool_of(read(&path, &tree.host()).unwrap()).and_then(|pool| pool.available)
     };
     assert_eq!(left("  100 50 60 1000 0 0 0 0"), Some(Bytes(940)));
     assert_eq!(left("  100 50 60 0 0 0 0 0"), Some(Bytes(51_200)));

@@ -9,7 +9,7 @@ use std::path::Path;
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
 use super::sysfs::{attribute, children};
-use super::{Drive, Facts};
+use super::{Drive, Facts, Filesystem, Place, Simulated};
 use crate::environment::Environment;
 use crate::units::GIB;
 
@@ -17,11 +17,22 @@ use crate::units::GIB;
 #[must_use]
 pub fn environment(facts: &Facts) -> Environment {
     let mut env = Environment::default();
-    note_host(&mut env);
-    note_system(&mut env, Path::new("/sys"), Path::new("/proc"));
-    note_target(&mut env, facts);
+    env.note("target.kind", Some(facts.place.kind()));
     env.note("program", Some(env!("CARGO_PKG_VERSION")));
-    env.note("build", Some(if cfg!(debug_assertions) { "debug" } else { "release" }));
+    match &facts.place {
+        Place::Folder(folder) => {
+            note_host(&mut env);
+            note_system(&mut env, Path::new("/sys"), Path::new("/proc"));
+            note_filesystem(&mut env, &folder.filesystem);
+            env.note("build", Some(if cfg!(debug_assertions) { "debug" } else { "release" }));
+        }
+        // Virtual time passes alike on every machine: nothing of this one could explain a difference.
+        Place::Simulated(simulated) => note_simulated(&mut env, simulated),
+    }
+    let carriers = facts.folder().map_or(1, |folder| folder.filesystem.carriers.len());
+    if let Some(drive) = &facts.drive {
+        note_drive(&mut env, drive, carriers);
+    }
     env
 }
 
@@ -76,15 +87,16 @@ fn container(proc: &Path) -> Option<&'static str> {
     marked("run/.containerenv").then_some("podman")
 }
 
-fn note_target(env: &mut Environment, facts: &Facts) {
-    env.note("target.kind", Some(facts.kind.to_string()));
-    env.note("filesystem", Some(facts.filesystem.type_name.as_str()));
-    env.note("filesystem.options", Some(stable_options(&facts.filesystem.options)));
-    let (free, total) = (facts.filesystem.free.0, facts.filesystem.total.0);
+fn note_filesystem(env: &mut Environment, filesystem: &Filesystem) {
+    env.note("filesystem", Some(filesystem.type_name.as_str()));
+    env.note("filesystem.options", Some(stable_options(&filesystem.options)));
+    let (free, total) = (filesystem.free.0, filesystem.total.0);
     env.note("filesystem.free", (total > 0).then(|| format!("{:.0} %", free as f64 / total as f64 * 100.0)));
-    if let Some(drive) = &facts.drive {
-        note_drive(env, drive, facts.filesystem.carriers.len());
-    }
+}
+
+fn note_simulated(env: &mut Environment, simulated: &Simulated) {
+    env.note("sim.scale", Some(simulated.scale.to_string()));
+    env.note("sim.fitted", Some(if simulated.fitted { "yes" } else { "no" }));
 }
 
 fn note_drive(env: &mut Environment, drive: &Drive, carriers: usize) {

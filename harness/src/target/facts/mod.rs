@@ -1,5 +1,7 @@
 //! What is known of a target: the types, and gathering them for a folder.
 //!
+//! What differs between kinds of targets is in [`Place`]; all else is common.
+//!
 //! `mounts` and `dm` parse text, `drive` and `pool` read sysfs, `quota` asks the filesystem,
 //! `host` reads what surrounds the target. Judges nothing: that is `guard`'s.
 //! What is unknown is absent, never zero or empty.
@@ -29,10 +31,31 @@ use crate::units::Bytes;
 /// What is known of a target before anything is written to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
-    /// The target, absolute and without symbolic links.
+    /// The target: an absolute path without symbolic links, or `sim:` and what the user named.
     pub path: PathBuf,
-    /// Folder, whole device or simulated drive.
-    pub kind: TargetKind,
+    /// The drive; none for filesystems in memory, on the network, overlay and ZFS.
+    pub drive: Option<Drive>,
+    /// What kind of target it is, and what is known of that kind only.
+    #[serde(flatten)]
+    pub place: Place,
+}
+
+/// The kinds of targets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind")]
+#[non_exhaustive]
+pub enum Place {
+    /// Files in a folder of our own inside a folder.
+    #[serde(rename = "folder")]
+    Folder(Folder),
+    /// A simulated drive, all of it.
+    #[serde(rename = "sim")]
+    Simulated(Simulated),
+}
+
+/// What is known of a folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Folder {
     /// The folder's own `st_dev`; with `inode` it tells a descriptor opened later that the folder is the same.
     pub device: Device,
     /// The folder's inode number.
@@ -41,25 +64,28 @@ pub struct Facts {
     pub writable: bool,
     /// The filesystem that the folder lies on.
     pub filesystem: Filesystem,
-    /// The drive behind the filesystem; none for memory, network, overlay and ZFS.
-    pub drive: Option<Drive>,
     /// The storage beneath the filesystem that can run out before the filesystem does.
     pub pool: Option<Pool>,
     /// What this user's or group's quota leaves; none where no quota binds this process.
     pub quota_left: Option<Bytes>,
 }
 
-/// The kind of a target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum TargetKind {
-    /// Files in a folder of our own inside a folder.
-    Folder,
-    /// A whole block device.
-    Device,
-    /// A simulated drive.
-    Simulated,
+/// What is known of a simulated drive.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Simulated {
+    /// Capacity and rates are this part of the real drive's: 1 is all of it.
+    pub scale: u32,
+    /// Its rate over used space was measured elsewhere and put in: it does not follow from how flash works.
+    pub fitted: bool,
+    /// Where its figures are from.
+    pub source: String,
+    /// Faults that were planted, as they were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<String>,
+    /// Of all that describes the drive: it says whether the drive is still the same when a run goes on.
+    pub digest: String,
+    /// Addressable bytes, none of them in use.
+    pub capacity: Bytes,
 }
 
 /// A mounted filesystem.
@@ -194,6 +220,42 @@ impl Facts {
     pub fn read(path: &Path) -> Result<Facts, FactsError> {
         folder::read(path, &sysfs::Host::this())
     }
+
+    /// What is known of a folder, if it is one.
+    #[must_use]
+    pub fn folder(&self) -> Option<&Folder> {
+        if let Place::Folder(folder) = &self.place { Some(folder) } else { None }
+    }
+
+    /// What is known of a simulated drive, if it is one.
+    #[must_use]
+    pub fn simulated(&self) -> Option<&Simulated> {
+        if let Place::Simulated(simulated) = &self.place { Some(simulated) } else { None }
+    }
+
+    /// Bytes that are not in use, those reserved for root counted.
+    #[must_use]
+    pub fn free(&self) -> Bytes {
+        match &self.place {
+            Place::Folder(folder) => folder.filesystem.free,
+            Place::Simulated(simulated) => simulated.capacity,
+        }
+    }
+
+    /// Bytes that an ordinary user may still use.
+    #[must_use]
+    pub fn available(&self) -> Bytes {
+        match &self.place {
+            Place::Folder(folder) => folder.filesystem.available,
+            Place::Simulated(simulated) => simulated.capacity,
+        }
+    }
+
+    /// The filesystem's type, where there is a filesystem.
+    #[must_use]
+    pub fn filesystem(&self) -> Option<&str> {
+        self.folder().map(|folder| folder.filesystem.type_name.as_str())
+    }
 }
 
 impl Device {
@@ -210,14 +272,14 @@ impl Device {
     }
 }
 
-/// As it is serialised: `folder`.
-impl fmt::Display for TargetKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            TargetKind::Folder => "folder",
-            TargetKind::Device => "device",
-            TargetKind::Simulated => "simulated",
-        })
+impl Place {
+    /// The kind's name in reports and baselines, as it is serialised.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Place::Folder(_) => "folder",
+            Place::Simulated(_) => "sim",
+        }
     }
 }
 

@@ -13,11 +13,29 @@ use crate::units::Bytes;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// A kind of target that this version does not write to.
-    #[error("{} is no folder, and this version measures folders only. Name a folder on the drive.", .path.display())]
-    NotAFolder {
+    /// A simulated drive that the plan does not fit on.
+    #[error(
+        "The plan needs {need}, and {} has {capacity}. \
+         Choose a profile that needs less, or a larger drive.", .target.display()
+    )]
+    DriveTooSmall {
         /// The target.
-        path: PathBuf,
+        target: PathBuf,
+        /// What the plan needs at once.
+        need: Bytes,
+        /// What the drive has.
+        capacity: Bytes,
+    },
+    /// `--fill-volume` for a target that has no filesystem.
+    #[error(
+        "--fill-volume names {}, and {} has no filesystem: all of it may be filled anyway. Leave the option out.",
+        .named.display(), .target.display()
+    )]
+    NoFilesystem {
+        /// The target.
+        target: PathBuf,
+        /// What the option names.
+        named: PathBuf,
     },
     /// `/` itself.
     #[error(

