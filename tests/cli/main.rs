@@ -11,6 +11,7 @@ mod output;
 mod quick;
 mod refusals;
 mod rw_kill;
+mod served;
 mod signals;
 mod sim;
 mod space;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         around::trials(),
         levels::trials(),
         rw_kill::trials(),
+        served::trials(),
     ];
     rig::main(subjects.into_iter().flatten().collect())
 }

@@ -28,7 +28,7 @@ enum Chore {
         /// Only the comparisons whose title holds this
         only: Option<String>,
     },
-    /// Look for our own bugs: runs on simulated drives, profiles and faults that seeds draw
+    /// Look for our own bugs: runs on simulated drives, profiles and faults that seeds draw; or serve such a drive
     Sim(sim::Arguments),
 }
 
@@ -36,7 +36,7 @@ fn main() -> anyhow::Result<ExitCode> {
     match Chore::parse() {
         Chore::StorageCheck { arguments } => Ok(storage_check::main(named("storage-check", arguments))),
         Chore::Ci(arguments) => ci::run(&arguments),
-        Chore::Sim(arguments) => Ok(sim::run(&arguments)),
+        Chore::Sim(arguments) => sim::run(&arguments),
         Chore::Bench { only } => bench::bench(only.as_deref()).map(|()| ExitCode::SUCCESS),
     }
 }
