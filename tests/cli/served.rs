@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
@@ -10,8 +11,8 @@ use rustix::process::Signal;
 use serde_json::Value;
 use storage_check_tests::loop_fs::LoopFs;
 use storage_check_tests::rig::{Need, note, trial};
-use storage_check_tests::tool::{Ended, Tool};
-use storage_check_tests::{folder, profile, run};
+use storage_check_tests::tool::{Ended, Running, Tool};
+use storage_check_tests::{folder, profile, run, wait};
 use tempfile::TempDir;
 
 use super::{optimised, plain, run_arguments};
@@ -20,6 +21,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     let needs = [Need::ServedFs, Need::IoUring];
     vec![
         trial("a served drive's file is its size and goes with the program", &[Need::ServedFs], as_a_file),
+        trial("a served drive that is in use when it shall end goes when it is not", &[Need::ServedFs], in_use),
         trial("a served drive's cliff is found within 2 % and its levels within 3 %", &needs, truth),
         trial("worse firmware on a served drive fails the build, the same firmware is held", &needs, worse_firmware),
     ]
@@ -82,7 +84,8 @@ impl Home {
     fn fill(&self, disk: &LoopFs, out: &str) -> Result<Ended> {
         let mount = disk.path().display().to_string();
         let mut arguments = run_arguments(&disk.path(), &self.profile, &self.path().join(out));
-        arguments.extend(["--fill-volume".to_owned(), mount]);
+        // Deleted only, its blocks would stay the drive's: the next run would find the cache full.
+        arguments.extend(["--fill-volume", &mount, "--after", "purge"].map(str::to_owned));
         self.tool.call(self.path(), arguments).end()
     }
 
@@ -91,13 +94,17 @@ impl Home {
     }
 }
 
+/// A drive that is served as a file below `home`.
+fn serve(home: &Path) -> Result<(Running, PathBuf)> {
+    let serving = plain().chore(home, ["sim", "serve", "consumer-tlc?scale=1000", "--at", "drive"]).start()?;
+    let file = PathBuf::from(serving.first_line()?);
+    Ok((serving, file))
+}
+
 fn as_a_file() -> Result<()> {
     let home = folder::folder()?;
     let at = home.path().join("drive");
-    let serving = plain()
-        .chore(home.path(), ["sim", "serve", "consumer-tlc?scale=1000", "--at", &at.display().to_string()])
-        .start()?;
-    let file = PathBuf::from(serving.first_line()?);
+    let (serving, file) = serve(home.path())?;
     ensure!(file == at.canonicalize()?.join("disk"), "{}", file.display());
     let len = fs::metadata(&file)?.len();
     ensure!(len == 1_000_204_886_016 / 1000 / 4096 * 4096, "{len} bytes");
@@ -110,6 +117,22 @@ fn as_a_file() -> Result<()> {
     serving.end()?.with_code(0)?.says(&["SIM CONSUMER TLC", "requests answered"])?;
     ensure!(!at.exists(), "{:?} is left", folder::names(&at));
     Ok(())
+}
+
+fn in_use() -> Result<()> {
+    let home = folder::folder()?;
+    let (serving, path) = serve(home.path())?;
+    let file = fs::OpenOptions::new().read(true).write(true).open(&path)?;
+    file.write_all_at(b"before", 0)?;
+    serving.signal(Signal::TERM)?;
+    let gone = || Ok((!home.path().join("drive").exists()).then_some(()));
+    wait::until("the folder's end", Duration::from_secs(20), gone)?;
+    file.write_all_at(b"after", 6)?;
+    let mut read = [0; 11];
+    file.read_exact_at(&mut read, 0)?;
+    ensure!(&read == b"beforeafter", "{read:?}");
+    drop(file);
+    serving.end()?.with_code(0)?.says(&["requests answered"])
 }
 
 fn truth() -> Result<()> {
@@ -131,7 +154,6 @@ fn truth() -> Result<()> {
 
 fn worse_firmware() -> Result<()> {
     let home = Home::new()?;
-    // The third is the first one's drive after a purge, the last is another drive.
     let disk = home.drive("")?;
     home.fill(&disk, "accepted")?.with_code(0)?;
     let accepted = run::only(&home.path().join("accepted"))?.display().to_string();

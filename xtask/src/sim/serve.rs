@@ -62,8 +62,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         move || replies.send_when_due()
     });
     let disk = Disk::new(drive.model(0), data, drive.capacity.0, replies.clone())?;
-    let mount = Mount::new(disk, &folder.path)?;
     let file = folder.path.join(disk::NAME);
+    let mount = Mount::new(disk, folder)?;
     let device = if arguments.loop_device { Some(LoopDevice::new(&file)?) } else { None };
     announce(device.as_ref().map_or(file.as_path(), |device| Path::new(&device.path)));
     eprintln!("{}, {}; SIGINT (Ctrl-C) or SIGTERM removes it again", drive.model, drive.capacity);
@@ -71,7 +71,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         thread::sleep(LOOK);
     }
     ensure!(!sender.is_finished(), "the thread that answers for the drive ended by itself");
-    // Names go first; data and answers stay for as long as somebody has the drive open.
     drop(device);
     mount.end()?;
     replies.close();
@@ -127,18 +126,18 @@ impl Drop for Folder {
 
 /// The drive as a file system of one file.
 struct Mount {
-    path: PathBuf,
     session: Option<BackgroundSession>,
+    folder: Folder,
 }
 
 impl Mount {
-    fn new(disk: Disk, path: &Path) -> Result<Mount> {
+    fn new(disk: Disk, folder: Folder) -> Result<Mount> {
         let mut config = Config::default();
         config.mount_options = vec![MountOption::FSName("storage-check-sim".to_owned()), MountOption::NoAtime];
-        let session = fuser::spawn_mount(disk, path, &config).with_context(|| {
-            format!("mounting the drive on {} failed; it needs /dev/fuse, and root or fusermount3", path.display())
+        let session = fuser::spawn_mount(disk, &folder.path, &config).with_context(|| {
+            format!("mounting on {} failed; it needs /dev/fuse, and root or fusermount3", folder.path.display())
         })?;
-        Ok(Mount { path: path.to_owned(), session: Some(session) })
+        Ok(Mount { session: Some(session), folder })
     }
 
     /// Whether somebody else unmounted it, or it broke.
@@ -146,10 +145,16 @@ impl Mount {
         self.session.as_ref().is_none_or(|session| session.guard.is_finished())
     }
 
-    /// Takes the name away, and waits until nobody uses the file any more.
+    /// Takes mount and folder away, and waits until nobody uses the file any more.
     fn end(mut self) -> Result<()> {
         let Some(session) = self.session.take() else { return Ok(()) };
-        let ended = if session.guard.is_finished() || self.detach() {
+        let detached = session.guard.is_finished() || self.detach();
+        drop(self);
+        let ended = if detached {
+            thread::sleep(LOOK);
+            if !session.guard.is_finished() {
+                eprintln!("the drive is in use and goes when that ends; a second signal pulls it away");
+            }
             session.join()
         } else {
             // Only root may; who is not has the help of fusermount3.
@@ -158,15 +163,15 @@ impl Mount {
         ended.context("unmounting the drive failed")
     }
 
-    /// Whether the name is gone, in use or not.
+    /// Whether the mount is gone; who has the file open keeps it.
     fn detach(&self) -> bool {
-        unmount(&self.path, UnmountFlags::DETACH).is_ok()
+        unmount(&self.folder.path, UnmountFlags::DETACH).is_ok()
     }
 }
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        // Something failed: nobody is waited for, and what the session does when it is dropped is all for who is not root.
+        // Something failed: nobody is waited for. Where this is not allowed, the session unmounts when it is dropped.
         if self.session.is_some() {
             self.detach();
         }

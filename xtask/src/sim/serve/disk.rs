@@ -19,7 +19,7 @@ use harness::engine::sim::{Model, Request as Io};
 use harness::units::{MIB, Nanos};
 use rustix::fs::{FallocateFlags, fallocate};
 
-use super::replies::{Answer, Replies};
+use super::replies::Replies;
 
 /// The file's name.
 pub(super) const NAME: &str = "disk";
@@ -65,8 +65,7 @@ impl Disk {
     }
 
     fn answer(&self, due: Instant, answer: impl FnOnce() + Send + 'static) {
-        let answer: Answer = Box::new(answer);
-        self.replies.at(due, answer);
+        self.replies.at(due, Box::new(answer));
     }
 
     /// Whether a request lies on the drive.
@@ -100,23 +99,13 @@ impl Disk {
     }
 }
 
-/// Runs the rest or answers with the error.
-macro_rules! or_error {
-    ($result:expr, $reply:expr) => {
-        match $result {
-            Ok(value) => value,
-            Err(why) => return $reply.error(Errno::from(io::Error::from(why))),
-        }
-    };
-}
-
 impl Filesystem for Disk {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        let refused = |_| io::Error::from(io::ErrorKind::Unsupported);
-        config.set_max_write(MAX_WRITE).map_err(refused)?;
-        config.set_max_background(MAX_BACKGROUND).map_err(|_| io::Error::from(io::ErrorKind::Unsupported))?;
-        // Else each direct request of the loop device waits for the one before.
-        config.add_capabilities(InitFlags::FUSE_ASYNC_DIO).map_err(|_| io::Error::from(io::ErrorKind::Unsupported))
+        let set = config.set_max_write(MAX_WRITE).is_ok()
+            && config.set_max_background(MAX_BACKGROUND).is_ok()
+            // Else each direct request of the loop device waits for the one before.
+            && config.add_capabilities(InitFlags::FUSE_ASYNC_DIO).is_ok();
+        if set { Ok(()) } else { Err(io::ErrorKind::Unsupported.into()) }
     }
 
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
@@ -169,8 +158,10 @@ impl Filesystem for Disk {
             return reply.error(Errno::ENOSPC);
         }
         let due = self.serve(Io::Write { offset, len });
-        or_error!(self.data.write_all_at(data, offset), reply);
-        self.answer(due, move || reply.written(len));
+        match self.data.write_all_at(data, offset) {
+            Ok(()) => self.answer(due, move || reply.written(len)),
+            Err(why) => reply.error(why.into()),
+        }
     }
 
     fn read(
@@ -187,8 +178,10 @@ impl Filesystem for Disk {
         let len = u64::from(size).min(self.size.saturating_sub(offset)) as u32;
         let due = self.serve(Io::Read { offset, len });
         let mut data = vec![0; len as usize];
-        or_error!(self.data.read_exact_at(&mut data, offset), reply);
-        self.answer(due, move || reply.data(&data));
+        match self.data.read_exact_at(&mut data, offset) {
+            Ok(()) => self.answer(due, move || reply.data(&data)),
+            Err(why) => reply.error(why.into()),
+        }
     }
 
     fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
@@ -206,7 +199,9 @@ impl Filesystem for Disk {
             return reply.error(Errno::EINVAL);
         }
         let due = self.serve(Io::Discard { offset, len });
-        or_error!(fallocate(&self.data, hole, offset, len), reply);
-        self.answer(due, move || reply.ok());
+        match fallocate(&self.data, hole, offset, len) {
+            Ok(()) => self.answer(due, move || reply.ok()),
+            Err(why) => reply.error(io::Error::from(why).into()),
+        }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// An answer, ready to be sent.
-pub(super) type Answer = Box<dyn FnOnce() + Send>;
+type Answer = Box<dyn FnOnce() + Send>;
 
 /// The answers that are not due yet.
 #[derive(Default)]
