@@ -11,6 +11,7 @@ mod output;
 mod quick;
 mod refusals;
 mod rw_kill;
+mod score;
 mod served;
 mod signals;
 mod sim;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         around::trials(),
         levels::trials(),
         rw_kill::trials(),
+        score::trials(),
         served::trials(),
     ];
     rig::main(subjects.into_iter().flatten().collect())

@@ -18,6 +18,8 @@ pub enum Need {
     ServedFs,
     /// A kernel and a policy that allow io_uring.
     IoUring,
+    /// Real series with their truths.
+    Corpus,
     /// A command.
     Command(&'static str),
 }
@@ -38,6 +40,10 @@ impl Need {
             }
             Need::Throttle => not_root().or_else(|| crate::throttle::missing().map(str::to_owned)),
             Need::IoUring => harness::engine::uring::usable(1, 2).err().map(|why| format!("no io_uring: {why:?}")),
+            Need::Corpus => {
+                let folder = crate::corpus::folder();
+                (!folder.join("truth.toml").is_file()).then(|| format!("{} has no truth.toml", folder.display()))
+            }
             Need::Command(name) => command(name).is_none().then(|| format!("no {name}")),
         }
     }

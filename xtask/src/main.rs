@@ -4,9 +4,11 @@
 
 mod bench;
 mod ci;
+mod score;
 mod sim;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -28,6 +30,14 @@ enum Chore {
         /// Only the comparisons whose title holds this
         only: Option<String>,
     },
+    /// Score the analysis on real series with known truths
+    Score {
+        /// Folder with a truth.toml and its series [default: ../shared/corpus]
+        corpus: Option<PathBuf>,
+        /// Score it on so many simulated drives of each sort instead
+        #[arg(long, value_name = "DRIVES", num_args = 0..=1, default_missing_value = "2000", conflicts_with = "corpus")]
+        simulated: Option<u64>,
+    },
     /// Look for our own bugs: runs on simulated drives, profiles and faults that seeds draw; or serve such a drive
     Sim(sim::Arguments),
 }
@@ -36,6 +46,8 @@ fn main() -> anyhow::Result<ExitCode> {
     match Chore::parse() {
         Chore::StorageCheck { arguments } => Ok(storage_check::main(named("storage-check", arguments))),
         Chore::Ci(arguments) => ci::run(&arguments),
+        Chore::Score { simulated: Some(drives), .. } => Ok(score::simulated(drives)),
+        Chore::Score { corpus, .. } => score::score(corpus.as_deref()).map(|()| ExitCode::SUCCESS),
         Chore::Sim(arguments) => sim::run(&arguments),
         Chore::Bench { only } => bench::bench(only.as_deref()).map(|()| ExitCode::SUCCESS),
     }

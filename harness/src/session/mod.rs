@@ -16,6 +16,7 @@ mod resume;
 pub mod stored;
 pub mod target;
 mod wall;
+mod watch;
 
 use std::path::{Path, PathBuf};
 

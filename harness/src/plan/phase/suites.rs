@@ -1,7 +1,7 @@
 //! From a profile's suites to phases: sizes, levels, and how long a level must last.
 
 use super::{Capacity, Io, Layout, Phase, Plan, PlanError, Skipped, Work};
-use crate::plan::profile::{Burst, Fill, RandomWrite, Sync, level_share};
+use crate::plan::profile::{Burst, Fill, RandomWrite, Stop, Sync, level_share};
 use crate::units::{Bytes, Nanos, Ppm};
 
 pub(super) fn plan_fill(plan: &mut Plan, fill: &Fill, capacity: Capacity) -> Result<(), PlanError> {
@@ -104,7 +104,8 @@ fn plan_level(plan: &mut Plan, random: &RandomWrite, capacity: Capacity, level: 
     let most_bytes = random.most_capacity.and_then(|share| Some(capacity.drive?.share(share.0)));
     let least_bytes = random.least_bytes.map_or_else(|| to_the_cliff_and_around(capacity, range), |size| size.0);
     let least_bytes = most_bytes.map_or(least_bytes, |most| least_bytes.min(most));
-    let work = Work::RandomWrite { least_ns: random.duration.0, least_bytes, most_bytes };
+    let watched = random.stop == Stop::Steady;
+    let work = Work::RandomWrite { least_ns: random.duration.0, least_bytes, most_bytes, watched };
     let mut push = |step: &str, rest_ns, io, work| {
         let id = format!("random_write.{level}.{step}");
         plan.phases.push(Phase { id, rest_ns, layout: layout.clone(), io, interval_ns: random.interval.0, work });

@@ -30,6 +30,7 @@ use candidate::candidate;
 pub use candidate::{key, unit};
 use conclude::{Basis, conclude, exit_code, failure_line};
 use notes::{incomparable, notes};
+pub(super) use suites::known;
 use suites::{fill_report, fill_suite, fsef_line, level_report, levels};
 
 /// The report of a run from what its journal tells, without any baseline.
