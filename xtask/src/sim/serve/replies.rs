@@ -176,7 +176,9 @@ mod tests {
     #[test]
     fn what_is_late_is_told() {
         let mut answered = Answered::default();
-        [0, 1, 5].map(|ms| answered.count(Duration::from_millis(ms)));
+        for ms in [0, 1, 5] {
+            answered.count(Duration::from_millis(ms));
+        }
         assert_eq!(answered.to_string(), "3 requests answered, 1 more than 2 ms late, the latest by 5.0 ms");
     }
 }
