@@ -13,6 +13,7 @@ mod quick;
 mod refusals;
 mod rw_kill;
 mod score;
+mod served;
 mod signals;
 mod sim;
 mod space;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         levels::trials(),
         rw_kill::trials(),
         score::trials(),
+        served::trials(),
     ];
     rig::main(subjects.into_iter().flatten().collect())
 }

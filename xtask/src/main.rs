@@ -48,7 +48,7 @@ enum Chore {
         #[arg(long, value_name = "DRIVES", num_args = 0..=1, default_missing_value = "2000", conflicts_with = "corpus")]
         simulated: Option<u64>,
     },
-    /// Look for our own bugs: runs on simulated drives, profiles and faults that seeds draw
+    /// Look for our own bugs: runs on simulated drives, profiles and faults that seeds draw; or serve such a drive
     Sim(sim::Arguments),
 }
 
@@ -59,7 +59,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Chore::Score { simulated: Some(drives), .. } => Ok(score::simulated(drives)),
         Chore::Score { corpus, .. } => score::score(corpus.as_deref()).map(|()| ExitCode::SUCCESS),
         Chore::Fuzz { cases, seed } => fuzz::fuzz(cases, seed).map(|()| ExitCode::SUCCESS),
-        Chore::Sim(arguments) => Ok(sim::run(&arguments)),
+        Chore::Sim(arguments) => sim::run(&arguments),
         Chore::Bench { only } => bench::bench(only.as_deref()).map(|()| ExitCode::SUCCESS),
     }
 }
