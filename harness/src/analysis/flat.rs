@@ -32,12 +32,10 @@ pub(super) struct Look {
     wide: bool,
     /// Whether its last tenth is off the level.
     leaves: bool,
-    /// Standard error of one part.
-    error: f64,
 }
 
 impl Look {
-    /// Looks at a stretch by the log rates of its equal units; none where they are fewer than five.
+    /// Looks at a stretch by the log rates of its equal units; none where they are fewer than five, or too noisy to say.
     ///
     /// The drift test is SNIA's at half its limits, on medians of five equal parts, each of which may be off by three
     /// standard errors. It cannot see what comes and goes within a part, so the units are looked at as well: how far
@@ -59,16 +57,13 @@ impl Look {
         let end = &logs[logs.len() - logs.len().div_ceil(10).max(FEWEST_AT_END)..];
         let off = (median(end.to_vec()) - median(logs.to_vec())).abs();
         let chance = ERRORS * MEDIAN * swing.noise / libm::sqrt(end.len() as f64);
-        Some(Look { parts, wide: swing.is_wide(), leaves: off > MOST_RANGE + chance, error })
+        let look = Look { parts, wide: swing.is_wide(), leaves: off > MOST_RANGE + chance };
+        (error <= MOST_ERROR).then_some(look)
     }
 
     /// Whether the stretch is flat.
     pub(super) fn is_flat(&self) -> bool {
-        self.error <= MOST_ERROR
-            && self.parts.range <= MOST_RANGE
-            && self.parts.excursion <= MOST_EXCURSION
-            && !self.wide
-            && !self.leaves
+        self.parts.range <= MOST_RANGE && self.parts.excursion <= MOST_EXCURSION && !self.wide && !self.leaves
     }
 }
 
@@ -134,7 +129,7 @@ mod tests {
         check(0.0, 5, |_| 500.0, Some(true));
         check(0.01, 10, |_| 500.0, Some(true));
         check(0.1, 1000, |_| 500.0, Some(true));
-        check(0.1, 10, |_| 500.0, Some(false));
+        check(0.1, 10, |_| 500.0, None);
         check(0.0, 4, |_| 500.0, None);
     }
 

@@ -122,9 +122,10 @@ fn plan_level(plan: &mut Plan, random: &RandomWrite, capacity: Capacity, level: 
 /// reach 28 % in their spec sheets.
 const MOST_SPARE: Ppm = Ppm(300_000);
 
-/// Bytes after which raw flash must have run out once and the range has been overwritten once more.
+/// Bytes after which raw flash must have run out once and the range has been overwritten once more, and a quarter of it
+/// to see whether the rate is steady.
 fn to_the_cliff_and_around(capacity: Capacity, range: Bytes) -> Bytes {
     let drive = capacity.drive.unwrap_or(range);
     let raw = drive.saturating_add(drive.share(MOST_SPARE));
-    raw.saturating_sub(range).saturating_add(range)
+    raw.saturating_sub(range).saturating_add(range).saturating_add(Bytes(range.0 / 4))
 }
