@@ -2,6 +2,7 @@
 //!
 //! One file a subject. The tests write only into folders and devices that they made.
 
+mod analyze;
 mod around;
 mod cliff;
 mod corruption;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         sim::trials(),
         verdict::trials(),
         around::trials(),
+        analyze::trials(),
         levels::trials(),
         rw_kill::trials(),
         score::trials(),

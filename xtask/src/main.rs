@@ -4,6 +4,7 @@
 
 mod bench;
 mod ci;
+mod fuzz;
 mod score;
 mod sim;
 
@@ -27,8 +28,17 @@ enum Chore {
     Ci(ci::Arguments),
     /// Compare our engines with fio on this machine, in alternating pairs
     Bench {
-        /// Only the comparisons whose title holds this
+        /// Only the one of this name
         only: Option<String>,
+    },
+    /// Feed mutants of logs to the importers
+    Fuzz {
+        /// How many
+        #[arg(default_value_t = 1_000_000)]
+        cases: u64,
+        /// The first one's seed, to repeat a failure
+        #[arg(long)]
+        seed: Option<u64>,
     },
     /// Score the analysis on real series with known truths
     Score {
@@ -48,6 +58,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Chore::Ci(arguments) => ci::run(&arguments),
         Chore::Score { simulated: Some(drives), .. } => Ok(score::simulated(drives)),
         Chore::Score { corpus, .. } => score::score(corpus.as_deref()).map(|()| ExitCode::SUCCESS),
+        Chore::Fuzz { cases, seed } => fuzz::fuzz(cases, seed).map(|()| ExitCode::SUCCESS),
         Chore::Sim(arguments) => Ok(sim::run(&arguments)),
         Chore::Bench { only } => bench::bench(only.as_deref()).map(|()| ExitCode::SUCCESS),
     }

@@ -9,10 +9,12 @@ use crate::verdict::Verdict;
 use crate::verdict::judge::Judged;
 use crate::verdict::surroundings::Change;
 
+pub mod compare;
 pub mod curve;
 pub mod json;
 pub mod junit;
 pub mod markdown;
+pub mod series;
 pub mod table;
 mod text;
 

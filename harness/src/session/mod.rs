@@ -3,9 +3,11 @@
 //! The one place that knows all stages. Prints nothing: a caller watches through an [`Observer`] and gets
 //! an [`Outcome`].
 
+pub mod analyze;
 mod arm;
 pub mod baselines;
 mod command;
+pub mod compare;
 pub mod compose;
 pub mod folder;
 pub mod judging;

@@ -8,13 +8,16 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
-use super::{BaselineLine, CliffLine, Failure, FillReport, FsefLine, LevelReport, Point, Report};
+use super::{BaselineLine, CliffLine, Failure, FillReport, FsefLine, LevelReport, Point, ProfileLine, Report, Target};
 use crate::analysis::metric::{Kind, Value};
 use crate::plan::phase::Plan;
 use crate::verdict::Verdict;
 use crate::verdict::baseline::Level as Accepted;
 use crate::verdict::judge::{Judged, Role};
 use crate::verdict::surroundings::Change;
+
+pub mod compare;
+pub mod series;
 
 /// Version of the format.
 pub const SCHEMA: u32 = 1;
@@ -222,20 +225,12 @@ impl Serialize for Number {
 }
 
 fn document(report: &Report) -> Document<'_> {
-    let target = &report.target;
-    let profile = &report.profile;
     Document {
         schema: SCHEMA,
         verdict: report.verdict,
         exit_code: report.exit_code,
-        target: TargetLine {
-            path: &target.path,
-            kind: &target.kind,
-            drive: &target.drive,
-            filesystem: target.filesystem.as_deref(),
-            engine: &target.engine,
-        },
-        profile: Profile { name: &profile.name, version: profile.version, fingerprint: &profile.fingerprint },
+        target: target(&report.target),
+        profile: profile(&report.profile),
         runs: &report.runs,
         metrics: report.metrics.iter().map(metric).collect(),
         findings: Findings {
@@ -256,6 +251,20 @@ fn document(report: &Report) -> Document<'_> {
         changes: report.changes.iter().map(change).collect(),
         baseline: report.baseline.as_ref().map(baseline),
     }
+}
+
+fn target(target: &Target) -> TargetLine<'_> {
+    TargetLine {
+        path: &target.path,
+        kind: &target.kind,
+        drive: &target.drive,
+        filesystem: target.filesystem.as_deref(),
+        engine: &target.engine,
+    }
+}
+
+fn profile(profile: &ProfileLine) -> Profile<'_> {
+    Profile { name: &profile.name, version: profile.version, fingerprint: &profile.fingerprint }
 }
 
 fn change(change: &Change) -> ChangeLine<'_> {

@@ -3,8 +3,10 @@
 //! Pure but for its callers: no file, no clock, no drive.
 
 mod candidate;
+pub mod compare;
 mod conclude;
 mod notes;
+pub mod series;
 mod suites;
 
 use super::Request;

@@ -50,7 +50,7 @@ pub(super) fn fill_report(replay: &Replay, suite: &FillSuite) -> FillReport {
 }
 
 /// Throughput over bytes in steps of equal bytes.
-fn curve(series: &Series) -> Vec<Point> {
+pub(super) fn curve(series: &Series) -> Vec<Point> {
     let total = series.total().0;
     let steps = MOST_POINTS.min(series.steps().len() as u64);
     (0..steps)
@@ -72,7 +72,7 @@ fn bad_block(fault: &FaultRecord) -> Option<String> {
     ))
 }
 
-fn cliff_line(cliff: &Cliff) -> CliffLine {
+pub(super) fn cliff_line(cliff: &Cliff) -> CliffLine {
     CliffLine {
         at_gb: cliff.at.gb(),
         low_gb: cliff.low.gb(),
