@@ -7,6 +7,7 @@
 pub mod analysis;
 pub mod engine;
 pub mod environment;
+pub mod import;
 pub mod journal;
 pub mod plan;
 pub mod report;

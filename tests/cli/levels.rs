@@ -55,7 +55,9 @@ fn too_short() -> Result<()> {
     for ((level, share), answer) in LEVELS.iter().zip(answers) {
         is_an_answer(&report, answer, level)?;
         let write = plan.phase(&format!("random_write.{level}.write")).context("no level")?;
-        let Work::RandomWrite { least_ns, least_bytes, most_bytes } = write.work else { panic!("{:?}", write.work) };
+        let Work::RandomWrite { least_ns, least_bytes, most_bytes, .. } = write.work else {
+            panic!("{:?}", write.work)
+        };
         let planned = (least_ns, least_bytes, most_bytes);
         ensure!(planned == (Nanos::from_secs(6), Bytes(1 << 20), None), "{level}: {planned:?}");
         // What others use counts, to a block of the prefill.
@@ -86,9 +88,9 @@ fn is_an_answer(report: &Value, answer: &Value, level: &str) -> Result<()> {
     Ok(())
 }
 
-/// MB/s of the rounds: a plateau that is no steady state, then five that are.
-fn settles_at(mb_s: f64) -> [f64; 8] {
-    [500.0, 500.0, 480.0, mb_s, mb_s, mb_s, mb_s, mb_s]
+/// MB/s of the rounds: a plateau until 90 GB are written, then a level that lasts until the range is overwritten.
+fn settles_at(mb_s: f64) -> Vec<f64> {
+    [vec![500.0; 3], vec![mb_s; 17]].concat()
 }
 
 fn three_steady() -> Result<()> {
@@ -100,17 +102,17 @@ fn three_steady() -> Result<()> {
         ensure!(steady["value"] == mb_s, "{steady}");
         near("p99", &run::metric(&report, &format!("random_write.{level}.p99_us"))?["value"], 100.0)?;
     }
-    // Free are 750, 500 and 250 GB. By hand: slope 52500 / 125000, residuals 5/3, -10/3, 5/3 about the line.
+    // Free are 75, 50 and 25 GB. By hand: slope 5250 / 1250, residuals 5/3, -10/3, 5/3 about the line.
     let fsef = &report["findings"]["fsef"];
-    near("slope", &fsef["mb_s_per_gb"], 0.42)?;
-    near("its error", &fsef["standard_error"], (50.0_f64 / 3.0 / 125_000.0).sqrt())?;
+    near("slope", &fsef["mb_s_per_gb"], 4.2)?;
+    near("its error", &fsef["standard_error"], (50.0_f64 / 3.0 / 1_250.0).sqrt())?;
     ensure!(fsef["levels"] == 3, "{fsef}");
-    near("metric", &run::metric(&report, "random_write.fsef_mb_s_per_gb")?["value"], 0.42)
+    near("metric", &run::metric(&report, "random_write.fsef_mb_s_per_gb")?["value"], 4.2)
 }
 
 fn one_lost() -> Result<()> {
     let home = folder::folder()?;
-    let lost = [500.0, 150.0, 150.0, 150.0, 150.0, 150.0, 150.0, 75.0];
+    let lost = [settles_at(150.0), vec![75.0; 3]].concat();
     let run = made_up(home.path(), [settles_at(360.0), settles_at(250.0), lost])?;
     let report = judged(home.path(), &run)?;
     let state = &report["findings"]["random_write"][2]["steady"]["state"];
@@ -134,10 +136,10 @@ fn judged(home: &Path, run: &Path) -> Result<Value> {
     run::report(&run::only(&home.join("reports"))?)
 }
 
-/// A journal of three levels on a drive of 1 TB, eight rounds a level, that nobody measured.
-fn made_up(home: &Path, rounds: [[f64; 8]; 3]) -> Result<PathBuf> {
-    let drive = Bytes(1_000_000_000_000);
-    let suite = format!("{NAMES}\nduration = \"8min\"\nleast_bytes = \"1GiB\"");
+/// A journal of three levels on a drive of 100 GB, a row of rounds a level, that nobody measured.
+fn made_up(home: &Path, rounds: [Vec<f64>; 3]) -> Result<PathBuf> {
+    let drive = Bytes(100_000_000_000);
+    let suite = format!("{NAMES}\nduration = \"20min\"\nleast_bytes = \"1GiB\"");
     let profile = Profile::parse(&profile::random_write(&suite))?;
     let plan = Plan::new(&profile, Capacity { usable: drive, drive: Some(drive), in_use: Some(Bytes(0)) })?;
     let run = home.join("made-up");

@@ -2,6 +2,7 @@
 //!
 //! One file a subject. The tests write only into folders and devices that they made.
 
+mod analyze;
 mod around;
 mod cliff;
 mod corruption;
@@ -12,6 +13,8 @@ mod output;
 mod quick;
 mod refusals;
 mod rw_kill;
+mod score;
+mod served;
 mod signals;
 mod sim;
 mod space;
@@ -37,8 +40,11 @@ fn main() -> ExitCode {
         verdict::trials(),
         gate::trials(),
         around::trials(),
+        analyze::trials(),
         levels::trials(),
         rw_kill::trials(),
+        score::trials(),
+        served::trials(),
     ];
     rig::main(subjects.into_iter().flatten().collect())
 }

@@ -19,6 +19,12 @@ impl Dice {
         let named = std::env::var(SEED).ok().and_then(|seed| seed.parse().ok());
         let moment = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let seed = named.unwrap_or_else(|| moment.as_secs() << 20 ^ u64::from(moment.subsec_nanos()));
+        Dice::of(seed)
+    }
+
+    /// Dice of this seed.
+    #[must_use]
+    pub fn of(seed: u64) -> Dice {
         Dice { seed, state: seed }
     }
 
@@ -40,6 +46,21 @@ impl Dice {
     /// A number below `end`, or zero.
     pub fn below(&mut self, end: u64) -> u64 {
         self.roll() % end.max(1)
+    }
+
+    /// Uniform in `0.0..1.0`.
+    pub fn unit(&mut self) -> f64 {
+        (self.roll() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Uniform in `low..high`.
+    pub fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.unit()
+    }
+
+    /// Nearly standard normal: twelve uniform draws (Irwin and Hall).
+    pub fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.unit()).sum::<f64>() - 6.0
     }
 
     /// A span shorter than `end`.

@@ -3,14 +3,19 @@
 //! Everything that a rig makes lies in folders and devices of its own and is removed when it is dropped,
 //! after a panic too. Knows nothing of what the tests claim.
 
+pub mod corpus;
 pub mod dice;
 pub mod folder;
+pub mod ftl;
 pub mod loop_fs;
+pub mod mutant;
 pub mod profile;
 pub mod rig;
 pub mod run;
+pub mod simulated;
 pub mod source;
 pub mod stored;
 pub mod throttle;
 pub mod tool;
+pub mod variant;
 pub mod wait;

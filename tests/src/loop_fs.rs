@@ -1,4 +1,4 @@
-//! A filesystem of its own: a file, a loop device on it with direct I/O, ext4, a mount.
+//! A filesystem of its own: a file or a served simulated drive, a loop device on it with direct I/O, ext4, a mount.
 //!
 //! Taken apart again in the reverse order when dropped, whatever happened in between.
 
@@ -8,9 +8,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use rustix::fs::FallocateFlags;
+use rustix::process::Signal;
 use tempfile::TempDir;
 use xshell::{Shell, cmd};
 
+use crate::tool::{Ended, Running, Tool};
 use crate::{folder, wait};
 
 /// ext4 on a loop device, mounted.
@@ -20,7 +22,18 @@ pub struct LoopFs {
     folder: TempDir,
     shell: Shell,
     device: String,
+    backing: Backing,
     mounted: bool,
+    /// What the device's counter had when it was made: the kernel goes on with an earlier device's.
+    written_before: u64,
+}
+
+/// What the loop device is on.
+#[derive(Debug)]
+enum Backing {
+    Image,
+    /// The program that serves a simulated drive. It made the device, and removes it.
+    Served(Option<Running>),
 }
 
 impl LoopFs {
@@ -36,10 +49,36 @@ impl LoopFs {
         fs::create_dir(folder.path().join("mount")).context("making the mount point")?;
         let shell = Shell::new()?;
         let device = cmd!(shell, "losetup -f --show --direct-io=on {image}").quiet().read()?;
-        let mut made = LoopFs { folder, shell, device, mounted: false };
-        made.make()?;
-        made.mount("")?;
-        Ok(made)
+        LoopFs { folder, shell, device, backing: Backing::Image, mounted: false, written_before: 0 }.ready()
+    }
+
+    /// A new one on a simulated drive that `tool` serves; `drive` is as behind `sim:`.
+    ///
+    /// # Errors
+    /// A step failed; what was made until then is gone again.
+    pub fn served(tool: &Tool, drive: &str) -> Result<LoopFs> {
+        let folder = folder::folder()?;
+        fs::create_dir(folder.path().join("mount")).context("making the mount point")?;
+        let serving = tool.chore(folder.path(), ["sim", "serve", drive, "--at", "drive", "--loop"]).start()?;
+        let device = serving.first_line()?;
+        let (shell, backing) = (Shell::new()?, Backing::Served(Some(serving)));
+        LoopFs { folder, shell, device, backing, mounted: false, written_before: 0 }.ready()
+    }
+
+    fn ready(mut self) -> Result<LoopFs> {
+        self.written_before = written(&self.sysfs())?;
+        self.make()?;
+        self.mount("")?;
+        Ok(self)
+    }
+
+    /// Takes it apart; what the program that served its drive said, if one did.
+    ///
+    /// # Errors
+    /// Something still uses it, or the program did not end well.
+    pub fn end(mut self) -> Result<Option<Ended>> {
+        self.unmount()?;
+        self.detach()
     }
 
     /// Makes the filesystem anew, as a person does who forgot that a run is not finished.
@@ -86,7 +125,7 @@ impl LoopFs {
     /// # Errors
     /// sysfs does not show it.
     pub fn written(&self) -> Result<u64> {
-        written(&self.sysfs())
+        Ok(written(&self.sysfs())? - self.written_before)
     }
 
     /// The device's folder in sysfs.
@@ -108,7 +147,29 @@ impl LoopFs {
         // Nothing is left to the kernel to do later: its writes would be counted as ours. No blocks for root
         // alone: the tests are root.
         let lazy = "lazy_itable_init=0,lazy_journal_init=0";
-        Ok(cmd!(self.shell, "mkfs.ext4 -q -F -m 0 -E {lazy} {device}").quiet().run()?)
+        // A drive that is judged by its bytes gets few that are not the test's.
+        let small: &[&str] = match self.backing {
+            Backing::Image => &[],
+            Backing::Served(_) => &["-O", "^has_journal", "-N", "64"],
+        };
+        Ok(cmd!(self.shell, "mkfs.ext4 -q -F -m 0 -E {lazy} {small...} {device}").quiet().run()?)
+    }
+
+    fn detach(&mut self) -> Result<Option<Ended>> {
+        let device = &self.device;
+        match &mut self.backing {
+            Backing::Image => {
+                cmd!(self.shell, "losetup -d {device}").quiet().ignore_stderr().run()?;
+                Ok(None)
+            }
+            Backing::Served(serving) => serving
+                .take()
+                .map(|serving| {
+                    serving.signal(Signal::TERM)?;
+                    serving.end()
+                })
+                .transpose(),
+        }
     }
 
     fn mount(&mut self, options: &str) -> Result<()> {
@@ -150,7 +211,7 @@ impl Drop for LoopFs {
             let path = self.path();
             let _ = cmd!(self.shell, "umount -l {path}").quiet().ignore_stderr().run();
         }
-        let device = &self.device;
-        let _ = cmd!(self.shell, "losetup -d {device}").quiet().ignore_stderr().run();
+        // After `end` there is nothing left to detach.
+        let _ = self.detach();
     }
 }

@@ -14,8 +14,12 @@ pub enum Need {
     LoopFs,
     /// A write throttle on a block device.
     Throttle,
+    /// A simulated drive behind the kernel, with a filesystem on its loop device.
+    ServedFs,
     /// A kernel and a policy that allow io_uring.
     IoUring,
+    /// Real series with their truths.
+    Corpus,
     /// A command.
     Command(&'static str),
 }
@@ -31,8 +35,15 @@ impl Need {
                     .or_else(|| (!Path::new("/dev/loop-control").exists()).then(|| "no /dev/loop-control".to_owned()))
                     .or_else(|| commands.into_iter().find_map(|name| Need::Command(name).missing()))
             }
+            Need::ServedFs => {
+                Need::LoopFs.missing().or_else(|| (!Path::new("/dev/fuse").exists()).then(|| "no /dev/fuse".to_owned()))
+            }
             Need::Throttle => not_root().or_else(|| crate::throttle::missing().map(str::to_owned)),
             Need::IoUring => harness::engine::uring::usable(1, 2).err().map(|why| format!("no io_uring: {why:?}")),
+            Need::Corpus => {
+                let folder = crate::corpus::folder();
+                (!folder.join("truth.toml").is_file()).then(|| format!("{} has no truth.toml", folder.display()))
+            }
             Need::Command(name) => command(name).is_none().then(|| format!("no {name}")),
         }
     }

@@ -5,6 +5,7 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read, Seek};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
@@ -81,6 +82,11 @@ impl Tool {
         self.called(Command::new(&self.binary), folder, arguments)
     }
 
+    /// A call of a chore of the project, in `folder`.
+    pub fn chore<A: AsRef<OsStr>>(&self, folder: &Path, arguments: impl IntoIterator<Item = A>) -> Call {
+        prepared(Command::new(&self.binary), folder, arguments)
+    }
+
     /// A call whose writes are throttled.
     pub fn throttled<A: AsRef<OsStr>>(
         &self,
@@ -97,19 +103,23 @@ impl Tool {
         folder: &Path,
         arguments: impl IntoIterator<Item = A>,
     ) -> Call {
-        command.arg("storage-check").args(arguments).current_dir(folder);
-        command.env_remove("CI").env_remove("NO_COLOR").stdin(Stdio::null());
-        Call { command }
+        command.arg("storage-check");
+        prepared(command, folder, arguments)
     }
 
     /// A shell's view of the program, for pipes: the script has it as `"$0"`.
     #[must_use]
     pub fn script(&self, folder: &Path, script: &str) -> Call {
         let mut command = Command::new("sh");
-        command.args(["-c", script]).arg(&self.binary).current_dir(folder);
-        command.env_remove("CI").env_remove("NO_COLOR").stdin(Stdio::null());
-        Call { command }
+        command.args(["-c", script]).arg(&self.binary);
+        prepared(command, folder, [""; 0])
     }
+}
+
+fn prepared<A: AsRef<OsStr>>(mut command: Command, folder: &Path, arguments: impl IntoIterator<Item = A>) -> Call {
+    command.args(arguments).current_dir(folder);
+    command.env_remove("CI").env_remove("NO_COLOR").stdin(Stdio::null());
+    Call { command }
 }
 
 fn build() -> Result<PathBuf> {
@@ -155,6 +165,23 @@ impl Running {
     /// The system says no.
     pub fn is_over(&mut self) -> Result<bool> {
         Ok(self.child.try_wait()?.is_some())
+    }
+
+    /// The first line that it says on stdout, when it has said it.
+    ///
+    /// # Errors
+    /// It ends before that, or says nothing in time.
+    pub fn first_line(&self) -> Result<String> {
+        let said = |file: &File| {
+            let mut bytes = vec![0; 4096];
+            // At an offset: the program writes through the same cursor.
+            let n = file.read_at(&mut bytes, 0)?;
+            anyhow::Ok(String::from_utf8_lossy(&bytes[..n]).into_owned())
+        };
+        let line = wait::until("the program's first line", Duration::from_secs(30), || {
+            Ok(said(&self.stdout)?.split_once('\n').map(|(line, _)| line.to_owned()))
+        });
+        line.with_context(|| format!("so far it said: {}", said(&self.stderr).unwrap_or_default()))
     }
 
     /// Sends a signal.

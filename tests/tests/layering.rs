@@ -22,6 +22,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // Of the target only the words that a header carries.
     ("journal", &["units", "sample", "environment", "plan", "target::facts"]),
     ("analysis", &["units", "sample"]),
+    // Of the analysis only what it is handed: series, and what is known of their drive.
+    ("import", &["units", "sample", "analysis::series", "analysis::known", "journal::record", "journal::replay"]),
     ("verdict", &["units", "environment", "analysis"]),
     // A report says what was judged; it measures nothing again.
     ("report", &["units", "plan", "verdict", "analysis::metric"]),
@@ -37,6 +39,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "engine",
             "journal",
             "analysis",
+            "import",
             "verdict",
             "report",
             "run",
@@ -51,6 +54,7 @@ const PURE: &[&str] = &[
     "environment.rs",
     "plan/",
     "analysis/",
+    "import/",
     "verdict/",
     "report/",
     "engine/content.rs",

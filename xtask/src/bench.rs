@@ -1,8 +1,10 @@
-//! `cargo xtask bench [NAME]`: our engines against fio, in alternating pairs on one machine in one hour.
+//! `cargo xtask bench [NAME]`: our engines against fio, in alternating pairs on one machine in one hour, and our
+//! analysis of long series.
 //!
 //! Prints ratios and medians; judges nothing. Works on devices and folders that it made and removes them.
 #![expect(clippy::print_stdout, reason = "a chore's output is its result")]
 
+mod analysis;
 mod fio;
 mod ours;
 mod own;
@@ -14,7 +16,7 @@ use anyhow::{Context, Result, ensure};
 use fio::Peer;
 use harness::engine::real::{Concurrency, RealFactory};
 use harness::units::{GIB, MIB};
-use ours::{measure, random_writes};
+use ours::{measure, measure_then, random_writes};
 use own::NullFactory;
 use place::{Folder, Zram};
 use xshell::{Shell, cmd};
@@ -35,11 +37,17 @@ const RANDOM: &str = "random_write.scratch.write";
 
 /// Runs all benchmarks that this machine allows, or the one that is named.
 pub(crate) fn bench(name: Option<&str>) -> Result<()> {
-    const NAMES: [&str; 5] = ["own", "queue", "sequential", "small", "workers"];
+    const NAMES: [&str; 6] = ["analysis", "own", "queue", "sequential", "small", "workers"];
     if let Some(name) = name {
         ensure!(NAMES.contains(&name), "there is no benchmark {name}: choose one of {}", NAMES.join(", "));
     }
     let wanted = |this: &str| name.is_none_or(|name| name == this);
+    if wanted("analysis") {
+        analysis::analysis();
+        if name.is_some() {
+            return Ok(());
+        }
+    }
     let sh = Shell::new()?;
     ensure!(cmd!(sh, "fio --version").ignore_stderr().read().is_ok(), "fio is not installed: apt-get install fio");
     let disk = Folder::new(&std::env::current_dir()?.join("target"))?;
@@ -99,27 +107,23 @@ fn sequential(sh: &Shell, folder: &Path) -> Result<()> {
     })
 }
 
-/// Our io_uring engine against fio's: 4 KiB random writes, direct, 32 in flight, on a file written before.
+/// Our io_uring engine against fio's: 4 KiB random writes of zeros, direct, 32 in flight, on the very same file.
 ///
-/// Zeros on both sides: a virtual disk may lie on storage that finds equal blocks. fio writes few different ones over
-/// and over unless told to make each anew, and gets up to twice the I/Os a second for it; ours are all different.
+/// A virtual disk may lie on storage that finds equal blocks and remembers how a file was first written: each was seen
+/// to move the figure by half, whoever writes. fio writes few different blocks over and over; ours are all different.
 fn queue(sh: &Shell, folder: &Path) -> Result<()> {
     let profile = random_writes(QUEUE_RANGE, SECONDS, "queue_depth = 32\ndata = 'zeros'");
-    let path = folder.join("fio");
-    let (file, size) = (format!("--filename={}", path.display()), format!("--size={QUEUE_RANGE}"));
-    let runtime = format!("--runtime={SECONDS}");
-    let title = "io_uring against fio io_uring, 4 KiB random writes, 32 in flight, on this disk";
+    let (size, runtime) = (format!("--size={QUEUE_RANGE}"), format!("--runtime={SECONDS}"));
+    let peer = |scratch: &Path| {
+        let file = format!("--filename={}", scratch.join("rw-scratch-0000").display());
+        let job = [&*file, &*size, &*runtime, "--time_based", "--ioengine=io_uring", "--iodepth=32"];
+        let how = ["--rw=randwrite", "--norandommap", "--bs=4k", "--direct=1", "--zero_buffers"];
+        Peer::run(sh, &[&job[..], &how[..]].concat())
+    };
+    let title = "io_uring against fio io_uring, 4 KiB random writes, 32 in flight, on one file on this disk";
     pairs(title, ["IOPS", "µs of CPU an I/O"], || {
-        let ours = measure(folder, &profile, RANDOM, |scratch, clock| {
-            RealFactory::new(scratch, clock, Concurrency { workers: 1, queue_depth: 32 })
-        })?;
-        let job = [&*file, &*size, "--ioengine=io_uring", "--iodepth=32", "--bs=4k", "--direct=1", "--zero_buffers"];
-        // Just as ours: a disk that gives bursts of I/Os has given as many by then.
-        Peer::run(sh, &[&job[..], &["--rw=write", "--end_fsync=1"]].concat())?;
-        let how = ["--rw=randwrite", "--norandommap", "--time_based", &*runtime];
-        let theirs = Peer::run(sh, &[&job[..], &how[..]].concat())?;
-        // Ours is on a file of its own each time: where a file lies on the disk matters too.
-        std::fs::remove_file(&path)?;
+        let engine = |scratch, clock| RealFactory::new(scratch, clock, Concurrency { workers: 1, queue_depth: 32 });
+        let (ours, theirs) = measure_then(folder, &profile, RANDOM, engine, peer)?;
         Ok([(ours.iops(), theirs.iops()?), (ours.cpu_us(), theirs.cpu_us()?)])
     })
 }

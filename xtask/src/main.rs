@@ -4,9 +4,12 @@
 
 mod bench;
 mod ci;
+mod fuzz;
+mod score;
 mod sim;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -25,10 +28,27 @@ enum Chore {
     Ci(ci::Arguments),
     /// Compare our engines with fio on this machine, in alternating pairs
     Bench {
-        /// Only the comparisons whose title holds this
+        /// Only the one of this name
         only: Option<String>,
     },
-    /// Look for our own bugs: runs on simulated drives, profiles and faults that seeds draw
+    /// Feed mutants of logs to the importers
+    Fuzz {
+        /// How many
+        #[arg(default_value_t = 1_000_000)]
+        cases: u64,
+        /// The first one's seed, to repeat a failure
+        #[arg(long)]
+        seed: Option<u64>,
+    },
+    /// Score the analysis on real series with known truths
+    Score {
+        /// Folder with a truth.toml and its series [default: ../shared/corpus]
+        corpus: Option<PathBuf>,
+        /// Score it on so many simulated drives of each sort instead
+        #[arg(long, value_name = "DRIVES", num_args = 0..=1, default_missing_value = "2000", conflicts_with = "corpus")]
+        simulated: Option<u64>,
+    },
+    /// Look for our own bugs: runs on simulated drives, profiles and faults that seeds draw; or serve such a drive
     Sim(sim::Arguments),
 }
 
@@ -36,7 +56,10 @@ fn main() -> anyhow::Result<ExitCode> {
     match Chore::parse() {
         Chore::StorageCheck { arguments } => Ok(storage_check::main(named("storage-check", arguments))),
         Chore::Ci(arguments) => ci::run(&arguments),
-        Chore::Sim(arguments) => Ok(sim::run(&arguments)),
+        Chore::Score { simulated: Some(drives), .. } => Ok(score::simulated(drives)),
+        Chore::Score { corpus, .. } => score::score(corpus.as_deref()).map(|()| ExitCode::SUCCESS),
+        Chore::Fuzz { cases, seed } => fuzz::fuzz(cases, seed).map(|()| ExitCode::SUCCESS),
+        Chore::Sim(arguments) => sim::run(&arguments),
         Chore::Bench { only } => bench::bench(only.as_deref()).map(|()| ExitCode::SUCCESS),
     }
 }

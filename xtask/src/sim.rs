@@ -1,4 +1,5 @@
-//! `cargo xtask sim --seed N [--count M]`: the run loop on drives, profiles and faults that seeds draw.
+//! `cargo xtask sim --seed N [--count M]`: the run loop on drives, profiles and faults that seeds draw; and
+//! `sim serve`, a simulated drive that others can use.
 //!
 //! The loop, the journal and the reports are the product's; drives, spies and oracles are this chore's. A seed that
 //! fails is printed with the command that repeats it.
@@ -9,6 +10,7 @@ mod draw;
 mod journal;
 mod one;
 mod oracle;
+mod serve;
 mod spy;
 mod tiny;
 
@@ -20,9 +22,12 @@ use std::thread;
 use canary::Canary;
 use one::{Checked, check};
 
-/// Which seeds.
+/// Which seeds, or which drive.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
+    #[command(subcommand)]
+    other: Option<Other>,
     /// The first seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -34,7 +39,17 @@ pub(crate) struct Arguments {
     canary: Option<Canary>,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+/// What a simulated drive is good for besides.
+#[derive(Debug, clap::Subcommand)]
+enum Other {
+    /// Show a simulated drive as a file or a loop device, in real time: to try the tool without a drive to spend
+    Serve(serve::Arguments),
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    if let Some(Other::Serve(arguments)) = &arguments.other {
+        return serve::run(arguments).map(|()| ExitCode::SUCCESS);
+    }
     let seeds = arguments.seed..arguments.seed.saturating_add(arguments.count);
     if arguments.count == 1 {
         println!("{:#?}", draw::Case::draw(arguments.seed));
@@ -53,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
         sum.resumes,
         sum.unplanned
     );
-    if sum.broken.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    Ok(if sum.broken.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// What came of many seeds.

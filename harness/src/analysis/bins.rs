@@ -2,6 +2,7 @@
 //! searched in. Owns binning, noise and the taming of outliers; knows nothing of levels.
 
 use super::series::{Series, Step};
+use crate::units::Bytes;
 
 /// Most bins of a series; the search is quadratic in them at worst.
 const MOST: usize = 2_000;
@@ -88,6 +89,12 @@ impl Bins {
         Bins { firsts, places, raw, tame, smooth, noise }
     }
 
+    /// The first bin that begins at byte `at` of the series or after it; the last one where there is none.
+    pub(super) fn at(&self, at: Bytes, series: &Series) -> usize {
+        let place = at.0 as f64 / series.total().0.max(1) as f64;
+        self.places.partition_point(|&p| p < place).min(self.len().saturating_sub(1))
+    }
+
     /// Number of bins.
     pub(super) fn len(&self) -> usize {
         self.raw.len()
@@ -156,7 +163,7 @@ pub(super) fn smooth(values: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::{Bytes, Nanos};
+    use crate::units::Nanos;
 
     fn series(steps: &[(u64, u64)]) -> Series {
         Series::new(steps.iter().map(|&(ms, bytes)| Step { elapsed_ns: Nanos::from_millis(ms), bytes: Bytes(bytes) }))

@@ -58,9 +58,13 @@ pub fn find(series: &Series) -> Levels {
 /// of level.
 #[must_use]
 pub fn find_in_segments(series: &Series, starts: &[Bytes]) -> Levels {
-    let bins = Bins::new(series);
+    find_in_bins(series, &Bins::new(series), starts)
+}
+
+/// The same for a series whose bins there are already.
+pub(super) fn find_in_bins(series: &Series, bins: &Bins, starts: &[Bytes]) -> Levels {
     let candidates = partition::changes(&bins.tame, bins.noise);
-    let changes = judge::persistent(&bins, &candidates).into_iter().map(|change| refine::place(series, &bins, &change));
+    let changes = judge::persistent(bins, &candidates).into_iter().map(|change| refine::place(series, bins, &change));
     let changes: Vec<Cliff> = changes.filter(|change| !segments::repeats(series, starts, change)).collect();
 
     let mut found = Levels::default();

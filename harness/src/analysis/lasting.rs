@@ -7,8 +7,8 @@ use super::judge::Change;
 
 /// A level persists when it lasts this share of the bytes, or reaches back to the start …
 const PERSISTENT: f64 = 0.05;
-/// … or, at the end of the series, this share.
-const PERSISTENT_AT_END: f64 = 0.02;
+/// … or, at the end of the series, this share and the fewest bins.
+const PERSISTENT_AT_END: f64 = 0.005;
 /// Fewest bins of a persistent level that does not start the series.
 const FEWEST: usize = 3;
 /// Over this share of the bytes on both sides the levels stay apart, or up to the next change.
@@ -20,7 +20,7 @@ const BACK: f64 = 0.42;
 /// … and gone when it is as far on the other side.
 const GONE: f64 = -0.25;
 
-/// Whether both levels last at least 5 % of the bytes, or from the start, or the last 2 % of the bytes.
+/// Whether both levels last at least 5 % of the bytes, or from the start, or three bins to the end.
 ///
 /// Judged by medians of three, four in five of which are on their side of the middle. The 5 % are this tool's
 /// definition of a fill's floor. Fails: a plateau or a floor shorter than that in the midst of a series

@@ -2,11 +2,12 @@
 //!
 //! Owns the definitions of a level's figures. Knows nothing of other levels or baselines.
 
-use super::cliff::{self, Cliff};
+use super::analyze::{Analysis, analyze};
+use super::known::Known;
 use super::latency::{Percentiles, percentiles};
 use super::metric::{Metric, Value};
 use super::series::Series;
-use super::steady::{Round, Steady, steady};
+use super::steady::State;
 use crate::sample::Sample;
 use crate::units::{Bytes, Nanos, Rate};
 
@@ -15,20 +16,12 @@ use crate::units::{Bytes, Nanos, Rate};
 pub struct LevelFindings {
     /// Name, such as `25pct`.
     pub level: String,
-    /// Bytes written at random.
-    pub total: Bytes,
-    /// Time it took.
-    pub elapsed: Nanos,
-    /// Bytes over time.
-    pub mean: Option<Rate>,
+    /// What its series says; places are bytes from the end of the prefill.
+    pub found: Analysis,
     /// Mean from the profile's stated time on; none where it states none or the level is shorter.
     pub slice: Option<Rate>,
     /// Whether the profile states a slice.
     pub wants_slice: bool,
-    /// Persistent falls, in bytes from the end of the prefill.
-    pub cliffs: Vec<Cliff>,
-    /// Whether it settled.
-    pub steady: Steady,
     /// Latencies over the steady window, or over the whole level where there is none.
     pub latency: Option<Percentiles>,
     /// Time in gaps of over 100 ms without a completion.
@@ -44,8 +37,10 @@ pub struct LevelInput<'a> {
     pub level: &'a str,
     /// Its samples, in order.
     pub samples: &'a [Sample],
-    /// Its rounds, and their histograms.
-    pub rounds: &'a [(Round, &'a str)],
+    /// Start of each of its rounds, from the start of the level, and the round's histogram.
+    pub rounds: &'a [(Nanos, &'a str)],
+    /// What is known of the drive.
+    pub known: Known,
     /// Start of the slice, from the start of the level.
     pub slice_from: Option<Nanos>,
     /// Bytes of the drive in use by nobody.
@@ -59,19 +54,14 @@ pub struct LevelInput<'a> {
 pub fn level(input: &LevelInput<'_>) -> Result<LevelFindings, String> {
     let series = Series::from_samples(input.samples);
     let start = input.samples.first().map_or(Nanos(0), |sample| sample.start_ns);
-    let rounds: Vec<Round> = input.rounds.iter().map(|(round, _)| *round).collect();
-    let steady = steady(&rounds);
-    let from = if let Steady::Reached { since, .. } = steady { since } else { Nanos(0) };
-    let window = input.rounds.iter().filter(|(round, _)| round.start >= from);
+    let found = analyze(&series, &input.known);
+    let from = if let State::Reached(settled) = found.steady.state { settled.since } else { Nanos(0) };
+    let window = input.rounds.iter().filter(|(start, _)| *start >= from);
     Ok(LevelFindings {
         level: input.level.to_owned(),
-        total: series.total(),
-        elapsed: series.elapsed(),
-        mean: series.mean(),
+        found,
         slice: input.slice_from.and_then(|from| slice(input.samples, start.saturating_add(from))),
         wants_slice: input.slice_from.is_some(),
-        cliffs: cliff::find(&series).cliffs,
-        steady,
         latency: percentiles(window.map(|(_, histogram)| *histogram))?,
         stalled: input.samples.iter().fold(Nanos(0), |sum, sample| sum.saturating_add(sample.stalled_ns)),
         drive_free: input.drive_free,
@@ -90,7 +80,7 @@ impl LevelFindings {
         if self.wants_slice {
             metrics.push(rate("slice_mb_s", self.slice, "too-short"));
         }
-        metrics.push(rate("mean_mb_s", self.mean, "too-short"));
+        metrics.push(rate("mean_mb_s", self.found.mean, "too-short"));
         metrics.push(self.cliff_metric(&id("cliff_gb")));
         let latency = |name: &str, value: fn(&Percentiles) -> f64| {
             let value =
@@ -99,28 +89,26 @@ impl LevelFindings {
         };
         metrics.push(latency("p99_us", |latency| latency.p99_us));
         metrics.push(latency("p999_us", |latency| latency.p999_us));
-        let hours = self.elapsed.secs() / 3600.0;
+        let hours = self.found.elapsed.secs() / 3600.0;
         let stalled = if hours > 0.0 { Value::Number(self.stalled.secs() / hours) } else { Value::Absent("too-short") };
         metrics.push(Metric::new(&id("stalled_s_per_h"), stalled));
         metrics
     }
 
     fn steady_metric(&self, id: &str) -> Metric {
-        match self.steady {
-            Steady::Reached { rate, low, high, .. } => {
-                Metric { bounds: Some((low.mb_s(), high.mb_s())), ..Metric::new(id, Value::Number(rate.mb_s())) }
-            }
-            Steady::TooShort | Steady::Never(_) | Steady::Lost(_) => Metric::absent(id, self.steady.word()),
-        }
+        let steady = &self.found.steady;
+        let State::Reached(settled) = steady.state else { return Metric::absent(id, steady.word()) };
+        let bounds = Some((settled.low.mb_s(), settled.high.mb_s()));
+        Metric { bounds, ..Metric::new(id, Value::Number(settled.rate.mb_s())) }
     }
 
     fn cliff_metric(&self, id: &str) -> Metric {
-        match self.cliffs.first() {
+        match self.found.cliffs.first() {
             Some(cliff) => Metric {
                 bounds: Some((cliff.low.gb(), cliff.high.gb())),
                 ..Metric::new(id, Value::Number(cliff.at.gb()))
             },
-            None if self.total.0 > 0 => Metric::new(id, Value::MoreThan(self.total.gb())),
+            None if self.found.total.0 > 0 => Metric::new(id, Value::MoreThan(self.found.total.gb())),
             None => Metric::absent(id, "too-short"),
         }
     }

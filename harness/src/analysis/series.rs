@@ -89,6 +89,11 @@ impl Series {
         }
     }
 
+    /// The moment at which the step of that index begins.
+    pub(super) fn time_before(&self, step: usize) -> Nanos {
+        step.min(self.ends.len()).checked_sub(1).map_or(Nanos(0), |before| self.ends[before].elapsed_ns)
+    }
+
     /// Bytes over time of the whole series; none where no time passed.
     #[must_use]
     pub fn mean(&self) -> Option<Rate> {
@@ -143,6 +148,15 @@ impl Series {
             _ => None,
         });
         weighted_median(parts.collect())
+    }
+
+    /// Bytes that had completed at the moment `at`.
+    pub(super) fn bytes_at(&self, at: Nanos) -> Bytes {
+        let index = self.ends.partition_point(|end| end.elapsed_ns <= at);
+        let (Some(step), Some(end)) = (self.steps.get(index), self.ends.get(index)) else { return self.total() };
+        let into = u128::from((at - (end.elapsed_ns - step.elapsed_ns)).0);
+        let moved = u128::from(step.bytes.0) * into / u128::from(step.elapsed_ns.0.max(1));
+        (end.bytes - step.bytes).saturating_add(Bytes(u64::try_from(moved).unwrap_or(u64::MAX)))
     }
 
     /// The moment at which byte `at` had completed.

@@ -1,7 +1,8 @@
-//! Simulated drives whose truth is known: how often `find` is right, and never less than it must.
+//! For tests: simulated fills and series, all from a seed.
+//!
+//! How often the analysis is right on drives of many sorts, tests/tests/simulated.rs says.
 
-use super::cliff::find;
-use super::series::{Series, Step};
+use super::series::Step;
 use crate::sample::Sample;
 use crate::units::{Bytes, Nanos};
 
@@ -116,121 +117,4 @@ pub(super) fn drive(seconds: f64, noise: f64, random: &mut Random, rate: impl Fn
         steps.push(Step { elapsed_ns: Nanos((seconds * 1e9) as u64), bytes: Bytes((done - start) as u64) });
     }
     steps
-}
-
-/// At most so many of a thousand of `runs` seeds may fail; those that do are named.
-fn check(runs: u64, permille: usize, holds: impl Fn(u64) -> Result<(), String>) {
-    let fails = |seed| holds(seed).err().map(|why| format!("seed {seed}: {why}\n"));
-    let failures: Vec<String> = (0..runs).filter_map(fails).collect();
-    let found = failures.len() * 1_000;
-    assert!(found <= permille * runs as usize, "{} of {runs}:\n{}", failures.len(), failures.concat());
-}
-
-/// A fall of over three times the noise, anywhere from 4 % to 96 % of the fill, on 40 to 800 samples;
-/// every second drive has outliers, every third a slope.
-fn falls(seed: u64) -> Result<(), String> {
-    let mut random = Random(seed);
-    let (noise, drop) = loop {
-        let (noise, drop) = (random.between(0.005, 0.1), random.between(0.15, 0.9));
-        if drop > 3.0 * noise {
-            break (noise, drop);
-        }
-    };
-    let (fast, at) = (random.between(200.0, 3000.0), random.between(0.04, 0.96));
-    let samples = random.between(40.0, 800.0);
-    let slope = if seed.is_multiple_of(3) { random.between(0.0, 0.5) } else { 0.0 };
-    let time = 1e6 / fast * (at + (1.0 - at) / (1.0 - drop));
-    let rate = |x: f64| fast * (1.0 - slope * x) * if x < at { 1.0 } else { 1.0 - drop };
-    let mut steps = drive(time / samples, noise, &mut random, rate);
-    if seed.is_multiple_of(2) {
-        outliers(&mut steps, &mut random);
-    }
-    let series = Series::new(steps);
-    let found = find(&series);
-    let truth = at * 1e12;
-    let step = fast * 1e6 * time / samples;
-    let what =
-        format!("noise {noise:.3} drop {drop:.3} slope {slope:.2} at {at:.3} of {} samples", series.steps().len());
-    match &found.cliffs[..] {
-        [cliff] if (cliff.at.0 as f64 - truth).abs() > step => {
-            Err(format!("{what}: off by {:.2} steps", (cliff.at.0 as f64 - truth) / step))
-        }
-        [cliff] if (cliff.low.0 as f64) > truth || (cliff.high.0 as f64) < truth => {
-            Err(format!("{what}: not in {cliff:?}"))
-        }
-        [_] if found.recoveries.is_empty() => Ok(()),
-        other => Err(format!("{what}: {} cliffs, {} recoveries", other.len(), found.recoveries.len())),
-    }
-}
-
-/// One step in a hundred takes from a half to four times its time.
-fn outliers(steps: &mut [Step], random: &mut Random) {
-    for step in steps {
-        if random.unit() < 0.01 {
-            step.elapsed_ns.0 = (step.elapsed_ns.0 as f64 * random.between(0.5, 4.0)) as u64;
-        }
-    }
-}
-
-/// A series without a cliff.
-fn quiet(seed: u64) -> Result<(), String> {
-    const TAU: f64 = std::f64::consts::TAU;
-    let mut random = Random(seed);
-    let noise = random.between(0.005, 0.1);
-    let samples = random.between(40.0, 800.0);
-    let fast = random.between(100.0, 3000.0);
-    let (kind, size) = (seed % 14, random.between(0.05, 0.5));
-    let (turns, phase) = (libm::exp(random.between(0.0, 6.0)), random.unit());
-    let share = random.between(0.05, 0.95);
-    let stay = libm::exp(-1.0 / random.between(1.0, 1.0 + samples / 60.0));
-    let rate = |x: f64| match kind {
-        1 => fast * (1.0 - size * x),
-        2 => fast * (1.0 - size * x * x),
-        3 => fast * (1.0 + size * libm::sin(TAU * (turns * x + phase))),
-        // Square waves of three and more periods, and bursts at the start of each of as many segments.
-        4 => fast * if (turns * 3.0 * x + phase).fract() < 0.5 { 1.0 + size } else { 1.0 - size },
-        5 => fast * if (turns * 3.0 * x).fract() < share { 1.0 + 2.0 * size } else { 1.0 },
-        // A disk's zones.
-        6 => fast * (1.0 - size * (x * 16.0).floor() / 16.0),
-        _ => fast,
-    };
-    let noise = if matches!(kind, 7..=10) { 0.01 } else { noise };
-    let mut steps = drive(1e6 / fast / samples, noise, &mut random, rate);
-    let (mut wander, mut slow) = (0.0, false);
-    for step in &mut steps {
-        wander = stay * wander + libm::sqrt(1.0 - stay * stay) * random.normal();
-        slow = if random.unit() < 1.0 - stay { random.unit() < share } else { slow };
-        let times = match kind {
-            7 => libm::exp(0.3 * size * wander),
-            8 => libm::exp(0.2 * wander + random.between(-0.3, 0.3)),
-            9 => 1.0 + if slow { size } else { 0.0 },
-            10 => 1.0 + if random.unit() < share { size } else { 0.0 },
-            11 => libm::exp(random.between(-0.3, 0.3)),
-            12 if random.unit() < 0.02 => random.between(0.3, 10.0),
-            13 => libm::exp(0.05 * random.normal() / random.between(0.2, 1.0)),
-            _ => 1.0,
-        };
-        step.elapsed_ns.0 = (step.elapsed_ns.0 as f64 * times) as u64;
-    }
-    let series = Series::new(steps);
-    match find(&series).cliffs.first() {
-        None => Ok(()),
-        Some(cliff) => Err(format!(
-            "kind {kind} size {size:.2} turns {turns:.1} share {share:.2} stay {stay:.2} noise {noise:.3}, {} samples: {:.0} to {:.0} at {:.3}",
-            series.steps().len(),
-            cliff.before.mb_s(),
-            cliff.after.mb_s(),
-            cliff.at.0 as f64 / 1e12
-        )),
-    }
-}
-
-#[test]
-fn a_fall_of_over_three_times_the_noise_is_found_within_a_sampling_step() {
-    check(500, 20, falls);
-}
-
-#[test]
-fn flat_sloped_and_oscillating_drives_have_no_cliff() {
-    check(700, 5, quiet);
 }

@@ -6,6 +6,7 @@
 
 use super::metric::{Metric, Value};
 use super::random::LevelFindings;
+use crate::units::{Bytes, Rate};
 
 /// Levels that were steady, at the least.
 const LEAST_LEVELS: usize = 3;
@@ -24,8 +25,8 @@ pub struct Fsef {
 /// The slope, where at least three levels were steady at different free space.
 #[must_use]
 pub fn fsef(levels: &[LevelFindings]) -> Option<Fsef> {
-    let points: Vec<(f64, f64)> =
-        levels.iter().filter_map(|level| Some((level.drive_free?.gb(), level.steady.rate()?.mb_s()))).collect();
+    let points: Vec<(Bytes, Rate)> =
+        levels.iter().filter_map(|level| Some((level.drive_free?, level.found.steady.rate()?))).collect();
     slope(&points)
 }
 
@@ -36,13 +37,16 @@ pub fn metric(levels: &[LevelFindings]) -> Option<Metric> {
     if levels.len() < LEAST_LEVELS {
         return None;
     }
-    let unsteady = levels.iter().find(|level| level.steady.rate().is_none());
-    let why = unsteady.map_or("not-applicable", |level| level.steady.word());
+    let unsteady = levels.iter().find(|level| level.found.steady.rate().is_none());
+    let why = unsteady.map_or("not-applicable", |level| level.found.steady.word());
     let value = fsef(levels).map_or(Value::Absent(why), |fsef| Value::Number(fsef.mb_s_per_gb));
     Some(Metric::new("random_write.fsef_mb_s_per_gb", value))
 }
 
-fn slope(points: &[(f64, f64)]) -> Option<Fsef> {
+/// The slope through steady rates at so many free bytes; none for fewer than three points or one place.
+#[must_use]
+pub fn slope(points: &[(Bytes, Rate)]) -> Option<Fsef> {
+    let points: Vec<(f64, f64)> = points.iter().map(|(free, rate)| (free.gb(), rate.mb_s())).collect();
     let n = points.len() as f64;
     if points.len() < LEAST_LEVELS {
         return None;
@@ -64,19 +68,25 @@ fn slope(points: &[(f64, f64)]) -> Option<Fsef> {
 mod tests {
     use super::*;
 
+    /// The slope through points of GB and MB/s.
+    fn slope(points: &[(u64, f64)]) -> Option<Fsef> {
+        let point = |&(gb, mb_s): &(u64, f64)| (Bytes(gb * 1_000_000_000), Rate::from_mb_s(mb_s));
+        super::slope(&points.iter().map(point).collect::<Vec<_>>())
+    }
+
     #[test]
     fn the_slope_and_its_error_are_those_of_least_squares() {
-        let exact = slope(&[(10.0, 112.5), (20.0, 125.0), (40.0, 150.0)]).unwrap();
+        let exact = slope(&[(10, 112.5), (20, 125.0), (40, 150.0)]).unwrap();
         assert!((exact.mb_s_per_gb - 1.25).abs() < 1e-12 && exact.standard_error < 1e-9, "{exact:?}");
         // By hand: slope 1.5, residuals 0.25, -0.5, 0.25 about the mean: sqrt(0.375 / 1 / 2).
-        let rough = slope(&[(0.0, 1.0), (1.0, 2.0), (2.0, 4.0)]).unwrap();
+        let rough = slope(&[(0, 1.0), (1, 2.0), (2, 4.0)]).unwrap();
         assert!((rough.mb_s_per_gb - 1.5).abs() < 1e-12, "{rough:?}");
         assert!((rough.standard_error - (1.0_f64 / 12.0).sqrt()).abs() < 1e-12, "{rough:?}");
     }
 
     #[test]
     fn two_levels_or_one_place_are_no_line() {
-        assert_eq!(slope(&[(1.0, 1.0), (2.0, 2.0)]), None);
-        assert_eq!(slope(&[(1.0, 1.0), (1.0, 2.0), (1.0, 3.0)]), None);
+        assert_eq!(slope(&[(1, 1.0), (2, 2.0)]), None);
+        assert_eq!(slope(&[(1, 1.0), (1, 2.0), (1, 3.0)]), None);
     }
 }

@@ -1,186 +1,302 @@
-//! Steady state: has the throughput of random writes settled, by SNIA's rule on true rounds of 60 s.
+//! Steady state: whether a series settled, at what level and since when, with both rules' evidence.
 //!
-//! Source: SNIA Solid State Storage Performance Test Specification 2.0.2, section 2.1.24: over five rounds
-//! the range is at most 20 % of the mean, and the excursion of the least-squares line at most 10 %.
-//! Where it fails: five rounds on the plateau of a purged drive pass as well, and so may a trough or an
-//! overshoot after the cliff. Knows nothing of cliffs, and judges one series by its end.
+//! Owns the answer at the end of a series; what flat means is in `flat`, how long an observer waits who does not know
+//! the rest in `claim`.
 
+use super::bins::{Bins, median};
+use super::claim::{self, Claim};
+use super::cliff::Levels;
+use super::flat::{Look, Swing};
+use super::known::{Known, Workload};
+use super::series::Series;
+use super::snia::{self, Evidence};
 use crate::units::{Bytes, Nanos, Rate};
-
-/// Rounds in the window.
-pub const WINDOW: usize = 5;
-/// Largest (max − min) / mean within the window.
-const MOST_RANGE: f64 = 0.20;
-/// Largest |slope| × (rounds − 1) / mean within the window.
-const MOST_EXCURSION: f64 = 0.10;
-/// A round is full when it lasts at least this share of SNIA's 60 s; the last one of a run may be cut.
-const FULL: Nanos = Nanos::from_secs(57);
-
-/// One round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Round {
-    /// Start, from the start of the level.
-    pub start: Nanos,
-    /// Length as it really was.
-    pub elapsed: Nanos,
-    /// Bytes written in it.
-    pub bytes: Bytes,
-}
-
-/// What the last window says of both tests.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Evidence {
-    /// (max − min) / mean; at most 0.20 passes.
-    pub range: f64,
-    /// |slope| × 4 / mean; at most 0.10 passes.
-    pub excursion: f64,
-}
 
 /// Whether a series settled.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Steady {
+pub struct Steady {
+    /// The answer.
+    pub state: State,
+    /// That the rate goes up and down again and again, where it is not steady.
+    pub oscillation: Option<Oscillation>,
+    /// What our own rule saw at the end: five equal parts, chance taken off; none where there was too little to see.
+    pub own: Option<Evidence>,
+    /// What SNIA's rule saw in the last five rounds of 60 s; none where there are fewer.
+    pub snia: Option<Evidence>,
+}
+
+/// The answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum State {
     /// It is steady at its end.
-    Reached {
-        /// Mean of the last window.
-        rate: Rate,
-        /// Slowest round of the window.
-        low: Rate,
-        /// Fastest round of the window.
-        high: Rate,
-        /// From where on every window passes, from the start of the level.
-        since: Nanos,
-        /// Of the last window.
-        evidence: Evidence,
-    },
-    /// No window passes.
-    Never(Evidence),
-    /// An earlier window passes, the last one does not.
-    Lost(Evidence),
-    /// Fewer than five full rounds.
+    Reached(Settled),
+    /// It was long enough to settle and did not.
+    Never,
+    /// It was steady once and is not at its end.
+    Lost,
+    /// It ended before anybody could say.
     TooShort,
 }
 
-impl Steady {
-    /// The word of the state, as reports and contracts have it.
-    #[must_use]
-    pub fn word(&self) -> &'static str {
-        match self {
-            Steady::Reached { .. } => "reached",
-            Steady::Never(_) => "never",
-            Steady::Lost(_) => "lost",
-            Steady::TooShort => "too-short",
-        }
-    }
+/// The steady level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settled {
+    /// Median rate, as of every level.
+    pub rate: Rate,
+    /// Lower end of its 95 % confidence interval.
+    pub low: Rate,
+    /// Upper end of its 95 % confidence interval.
+    pub high: Rate,
+    /// From where on it is steady, from the start of the series.
+    pub since: Nanos,
+}
 
+/// A rate that goes up and down.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Oscillation {
+    /// Mean time from one rise to the next.
+    pub period: Nanos,
+    /// The rate at its lows: the tenth percentile.
+    pub low: Rate,
+    /// The rate at its highs: the ninetieth percentile.
+    pub high: Rate,
+}
+
+impl Steady {
     /// The steady rate, if it is reached.
     #[must_use]
     pub fn rate(&self) -> Option<Rate> {
-        if let Steady::Reached { rate, .. } = self { Some(*rate) } else { None }
+        if let State::Reached(settled) = self.state { Some(settled.rate) } else { None }
     }
-}
 
-/// Judges a level by its full rounds.
-#[must_use]
-pub fn steady(rounds: &[Round]) -> Steady {
-    let full: Vec<Round> = rounds.iter().copied().filter(|round| round.elapsed >= FULL).collect();
-    let windows: Vec<Evidence> = full.windows(WINDOW).filter_map(evidence).collect();
-    let Some(&last) = windows.last() else { return Steady::TooShort };
-    if !last.passes() {
-        let before = windows.iter().any(Evidence::passes);
-        return if before { Steady::Lost(last) } else { Steady::Never(last) };
-    }
-    let first = windows.iter().rposition(|window| !window.passes()).map_or(0, |failed| failed + 1);
-    let rates: Vec<f64> = full.iter().rev().take(WINDOW).filter_map(rate).collect();
-    let low = rates.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = rates.iter().copied().fold(0.0, f64::max);
-    Steady::Reached {
-        rate: Rate(rates.iter().sum::<f64>() / rates.len() as f64),
-        low: Rate(low),
-        high: Rate(high),
-        since: full.get(first).map_or(Nanos(0), |round| round.start),
-        evidence: last,
-    }
-}
-
-impl Evidence {
-    /// Whether both tests pass.
+    /// The word of the state, as reports and contracts have it.
     #[must_use]
-    pub fn passes(&self) -> bool {
-        self.range <= MOST_RANGE && self.excursion <= MOST_EXCURSION
+    pub fn word(&self) -> &'static str {
+        match self.state {
+            State::Reached(_) => "reached",
+            State::Never => "never",
+            State::Lost => "lost",
+            State::TooShort => "too-short",
+        }
     }
 }
 
-fn rate(round: &Round) -> Option<f64> {
-    round.bytes.per(round.elapsed).map(|rate| rate.0)
+/// Judges a series by its end.
+pub(super) fn judge(series: &Series, bins: &Bins, known: &Known, levels: &Levels, claim: Option<Claim>) -> Steady {
+    let tails = begins(series, known, levels).map(|begins| tails(bins, &begins)).unwrap_or_default();
+    let looks: Vec<(usize, Look)> =
+        tails.into_iter().filter_map(|first| Some((first, Look::at(&bins.raw[first..])?))).collect();
+    let flat = looks.iter().find(|(_, look)| look.is_flat());
+    let claimed = claim.filter(|claim| is_at_the_end(series, claim)).map(|claim| bins.at(claim.from, series));
+    let first = flat.map(|(first, _)| *first).or(claimed);
+    let oscillation = if first.is_some() { None } else { oscillation(series, bins) };
+    let state = match first {
+        Some(first) => State::Reached(settled(series, bins, first)),
+        None if claim.is_some() => State::Lost,
+        None if looks.is_empty() && oscillation.is_none() => State::TooShort,
+        None => State::Never,
+    };
+    Steady {
+        state,
+        oscillation,
+        own: flat.or(looks.last()).map(|(_, look)| look.parts),
+        snia: snia::at_the_end(series),
+    }
 }
 
-fn evidence(window: &[Round]) -> Option<Evidence> {
-    let rates: Vec<f64> = window.iter().filter_map(rate).collect();
-    let n = rates.len() as f64;
-    let mean = rates.iter().sum::<f64>() / n;
-    if rates.len() < WINDOW || mean <= 0.0 {
-        // A window without any progress is as unsteady as can be: it has no level.
-        return Some(Evidence { range: f64::INFINITY, excursion: f64::INFINITY });
+/// Whether a series was claimed to be steady and ended there, as a run does that waits for nothing else.
+fn is_at_the_end(series: &Series, claim: &Claim) -> bool {
+    series.elapsed().saturating_sub(claim.decided).0 <= series.elapsed().0 / 100
+}
+
+/// From where on a series may be steady, and what of it must be flat at the least, as shares of its bytes.
+struct Begins {
+    from: f64,
+    least: f64,
+}
+
+/// The share of a series that must be flat where the drive is not known.
+const LEAST_SHARE: f64 = 0.25;
+/// The share of a known range that must be flat.
+const LEAST_OF_RANGE: f64 = 0.1;
+
+/// On a known drive when the flash was used up and the range overwritten once more, as an observer has it, but with the
+/// cliff where it turned out to be. Else after the last change; random writes that never changed may be on the
+/// plateau, unless it is longer than an observer waits. None where the series cannot be steady yet.
+fn begins(series: &Series, known: &Known, levels: &Levels) -> Option<Begins> {
+    let share = |bytes: Bytes| bytes.0 as f64 / series.total().0.max(1) as f64;
+    if let (Workload::RandomWrite, Some(flash), Some(range)) = (known.workload, known.flash(), known.range) {
+        let fall = levels.cliffs.iter().map(|cliff| cliff.at).find(|&at| at >= flash.least);
+        let from = fall.unwrap_or(flash.most).saturating_add(range);
+        return Some(Begins { from: share(from), least: LEAST_OF_RANGE * share(range) });
     }
-    let middle = (n - 1.0) / 2.0;
-    let (mut products, mut squares) = (0.0, 0.0);
-    for (at, rate) in rates.iter().enumerate() {
-        let x = at as f64 - middle;
-        products += x * (rate - mean);
-        squares += x * x;
+    let changes = levels.cliffs.iter().chain(&levels.recoveries).map(|change| change.at);
+    let last = changes.max();
+    if last.is_none() && known.workload == Workload::RandomWrite && series.elapsed() < claim::PATIENCE {
+        return None;
     }
-    let low = rates.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = rates.iter().copied().fold(0.0, f64::max);
-    Some(Evidence { range: (high - low) / mean, excursion: (products / squares).abs() * (n - 1.0) / mean })
+    Some(Begins { from: share(last.unwrap_or(Bytes(0))), least: LEAST_SHARE })
+}
+
+/// First bins of the tails that are looked at, longest first, each three quarters of the one before.
+fn tails(bins: &Bins, begins: &Begins) -> Vec<usize> {
+    let lengths = std::iter::successors(Some(1.0 - begins.from), |length| Some(length * 0.75));
+    let lengths = lengths.take_while(|&length| length >= begins.least && length > 0.0);
+    lengths.map(|length| bins.places[..bins.len()].partition_point(|&place| place < 1.0 - length)).collect()
+}
+
+/// Batches of a tail for its confidence interval, and Student's 97.5 % quantile at one degree less.
+const BATCHES: (usize, f64) = (10, 2.262);
+/// How far the rate may be off the level for the series to be steady already.
+const OFF: f64 = 0.05;
+
+/// The level of a flat tail, and since when the series is at it.
+///
+/// The interval is of batches' medians, as of batch means (Schmeiser 1982: ten to thirty batches), which see correlation
+/// that is shorter than a batch; what is left of it between neighbouring batches takes its share of their
+/// number, as of a first-order autoregression. Fails: waves longer than the tail; under ten bins it is of
+/// single bins.
+fn settled(series: &Series, bins: &Bins, first: usize) -> Settled {
+    let tail = &bins.raw[first..];
+    let level = median(tail.to_vec());
+    let batches: Vec<f64> = tail.chunks(tail.len().div_ceil(BATCHES.0).max(1)).map(|b| median(b.to_vec())).collect();
+    let n = batches.len() as f64;
+    let mean = batches.iter().sum::<f64>() / n;
+    let squares: f64 = batches.iter().map(|b| (b - mean) * (b - mean)).sum();
+    let products: f64 = batches.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
+    let alike = if squares > 0.0 { (products / squares).clamp(0.0, 0.9) } else { 0.0 };
+    let independent = n * (1.0 - alike) / (1.0 + alike);
+    let half = BATCHES.1 * libm::sqrt(squares / (n - 1.0).max(1.0) / independent);
+    Settled {
+        rate: Rate(libm::exp(level)),
+        low: Rate(libm::exp(level - half)),
+        high: Rate(libm::exp(level + half)),
+        since: series.time_before(bins.firsts[first.min(since(bins, level))]),
+    }
+}
+
+/// The bin after the last one that is off the level by more than 5 % and noise.
+fn since(bins: &Bins, level: f64) -> usize {
+    let most = OFF + 2.0 * bins.noise;
+    bins.smooth.iter().rposition(|log| (log - level).abs() > most).map_or(0, |off| off + 1)
+}
+
+/// Rises that make an oscillation, at the least.
+const LEAST_RISES: usize = 3;
+
+/// Whether a rate goes up and down: from the lower third of its swing to the upper third, three times and more.
+fn oscillation(series: &Series, bins: &Bins) -> Option<Oscillation> {
+    let swing = Swing::of(&bins.raw).filter(Swing::is_wide)?;
+    let third = (swing.high - swing.low) / 3.0;
+    let (mut is_low, mut rises) = (false, Vec::new());
+    for (bin, &log) in swing.smooth.iter().enumerate() {
+        if is_low && log > swing.high - third {
+            rises.push(series.time_before(bins.firsts[bin]));
+        }
+        is_low = log < swing.low + third || is_low && log <= swing.high - third;
+    }
+    let (first, last) = (rises.first()?, rises.last()?);
+    let periods = rises.len() as u64 - 1;
+    (rises.len() >= LEAST_RISES).then(|| Oscillation {
+        period: Nanos((*last - *first).0 / periods),
+        low: Rate(libm::exp(swing.low)),
+        high: Rate(libm::exp(swing.high)),
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::analyze::analyze;
+    use super::super::series::Step;
+    use super::super::simulated::Random;
     use super::*;
 
-    /// Rounds of 60 s at these MB/s.
-    fn rounds(mb_s: &[f64]) -> Vec<Round> {
-        let round = |(at, rate): (usize, &f64)| Round {
-            start: Nanos::from_secs(60 * at as u64),
-            elapsed: Nanos::from_secs(60),
-            bytes: Bytes((rate * 60e6) as u64),
+    /// Steps of a second at these MB/s, with noise.
+    fn series(noise: f64, seconds: usize, mb_s: impl Fn(f64) -> f64) -> Series {
+        let mut random = Random(2);
+        Series::new((0..seconds).map(|second| {
+            let rate = mb_s(second as f64) * (1.0 + noise * random.normal());
+            Step { elapsed_ns: Nanos::from_secs(1), bytes: Bytes((rate * 1e6) as u64) }
+        }))
+    }
+
+    /// The state at the end, and the level in MB/s within 1 %.
+    fn check(known: &Known, series: &Series, word: &str, mb_s: Option<f64>) -> Steady {
+        let steady = analyze(series, known).steady;
+        let near = match (steady.rate(), mb_s) {
+            (Some(rate), Some(mb_s)) => (rate.mb_s() / mb_s - 1.0).abs() < 0.01,
+            (rate, mb_s) => rate.is_none() && mb_s.is_none(),
         };
-        mb_s.iter().enumerate().map(round).collect()
+        assert!(steady.word() == word && near, "{steady:?} instead of {word} {mb_s:?}");
+        steady
     }
 
-    fn check(mb_s: &[f64], word: &str, rate: Option<f64>) {
-        let found = steady(&rounds(mb_s));
-        assert_eq!(found.word(), word, "{mb_s:?}: {found:?}");
-        assert_eq!(found.rate().map(|rate| rate.mb_s().round()), rate, "{mb_s:?}");
+    const UNKNOWN: Known = Known { workload: Workload::RandomWrite, drive: None, range: None, others: Bytes(0) };
+    const FILL: Known = Known { workload: Workload::Fill, ..UNKNOWN };
+
+    #[test]
+    fn the_level_after_the_last_change_is_steady_since_then() {
+        let steady =
+            check(&UNKNOWN, &series(0.02, 900, |s| if s < 200.0 { 500.0 } else { 200.0 }), "reached", Some(200.0));
+        let State::Reached(settled) = steady.state else { panic!("{steady:?}") };
+        assert!((195.0..215.0).contains(&settled.since.secs()), "{settled:?}");
+        assert!(steady.snia.is_some_and(|snia| snia.passes()) && steady.oscillation.is_none());
     }
 
     #[test]
-    fn a_flat_series_is_steady_and_a_falling_one_is_not() {
-        check(&[100.0; 5], "reached", Some(100.0));
-        check(&[500.0, 400.0, 300.0, 200.0, 150.0, 120.0], "never", None);
-        check(&[100.0, 100.0, 100.0, 100.0], "too-short", None);
-        check(&[0.0; 6], "never", None);
+    fn the_interval_holds_the_level_nine_times_in_ten_also_with_correlated_noise() {
+        let mut held = 0;
+        for seed in 0..100 {
+            let (mut random, mut wander) = (Random(seed), 0.0);
+            let steps = (0..2000).map(|_| {
+                wander = 0.9 * wander + libm::sqrt(1.0 - 0.81) * random.normal();
+                Step { elapsed_ns: Nanos::from_secs(1), bytes: Bytes((500e6 * libm::exp(0.05 * wander)) as u64) }
+            });
+            let steady = analyze(&Series::new(steps), &UNKNOWN).steady;
+            let State::Reached(settled) = steady.state else { panic!("seed {seed}: {steady:?}") };
+            held += usize::from((settled.low.mb_s()..settled.high.mb_s()).contains(&500.0));
+        }
+        assert!((90..=99).contains(&held), "{held} of 100");
     }
 
     #[test]
-    fn both_tests_must_pass() {
-        // Range 19 %, but a slope of 10.1 % over the window.
-        check(&[100.0, 95.0, 92.0, 91.0, 89.0], "never", None);
-        // No slope, but a range of 25 %.
-        check(&[100.0, 125.0, 112.0, 125.0, 100.0], "never", None);
-        check(&[100.0, 115.0, 108.0, 115.0, 100.0], "reached", Some(108.0));
+    fn a_drive_that_cycles_is_never_steady_and_has_a_period_and_a_range() {
+        let steady = check(&UNKNOWN, &series(0.02, 3600, |s| 400.0 + 10.0 * (s % 60.0)), "never", None);
+        let wave = steady.oscillation.expect("an oscillation");
+        assert!((58.0..62.0).contains(&wave.period.secs()), "{wave:?}");
+        assert!((420.0..500.0).contains(&wave.low.mb_s()) && (900.0..980.0).contains(&wave.high.mb_s()), "{wave:?}");
     }
 
     #[test]
-    fn what_was_steady_once_and_is_not_at_the_end_is_lost() {
-        check(&[100.0, 100.0, 100.0, 100.0, 100.0, 50.0], "lost", None);
+    fn random_writes_that_never_changed_may_be_on_the_plateau() {
+        check(&UNKNOWN, &series(0.02, 1200, |_| 500.0), "too-short", None);
+        check(&UNKNOWN, &series(0.02, 1600, |_| 500.0), "reached", Some(500.0));
+        check(&FILL, &series(0.02, 1200, |_| 500.0), "reached", Some(500.0));
     }
 
     #[test]
-    fn since_is_where_the_passing_windows_begin() {
-        let Steady::Reached { since, .. } = steady(&rounds(&[300.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0])) else {
-            panic!("steady")
-        };
-        assert_eq!(since, Nanos::from_secs(60));
+    fn what_slides_all_the_time_is_never_steady() {
+        check(&FILL, &series(0.02, 2000, |s| 200.0 - 0.05 * s), "never", None);
+        check(&UNKNOWN, &series(0.02, 2000, |s| 200.0 - 0.05 * s), "never", None);
+    }
+
+    #[test]
+    fn what_was_steady_and_is_not_at_the_end_is_lost() {
+        let rate = |s: f64| if s < 3000.0 { 500.0 } else { 500.0 - (s - 3000.0) };
+        check(&UNKNOWN, &series(0.01, 3300, rate), "lost", None);
+    }
+
+    #[test]
+    fn stalls_and_dips_leave_a_level_steady() {
+        let rate = |s: f64| if s % 10.0 < 1.0 { 250.0 } else { 500.0 } * if s == 1500.0 { 0.01 } else { 1.0 };
+        check(&UNKNOWN, &series(0.02, 2000, rate), "reached", Some(500.0));
+    }
+
+    #[test]
+    fn nothing_is_too_short() {
+        for known in [UNKNOWN, FILL] {
+            check(&known, &Series::new([]), "too-short", None);
+            check(&known, &series(0.0, 3, |_| 100.0), "too-short", None);
+        }
     }
 }

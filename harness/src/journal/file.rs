@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::FallocateFlags;
 
+pub use super::record::parse;
 use super::record::{LineError, Preamble, Record, line};
 use super::replay::{Replay, ReplayError};
 
@@ -162,42 +163,6 @@ fn read_from(file: &mut File, path: &Path) -> Result<(Vec<Record>, u64), Journal
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(|e| io("reading", path, e))?;
     parse(&bytes).map_err(|(number, source)| JournalError::Line { path: path.to_owned(), number, source })
-}
-
-/// The records of a journal's bytes, and how many bytes are whole. A last line without its end, or that is
-/// no record, is torn and left out; any other such line is damage.
-///
-/// # Errors
-/// The number of the damaged line, from 1, and what is wrong with it.
-pub fn parse(bytes: &[u8]) -> Result<(Vec<Record>, u64), (usize, LineError)> {
-    let mut records = Vec::new();
-    let mut whole = 0;
-    let mut rest = bytes;
-    let mut number = 0;
-    while let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
-        number += 1;
-        let (text, after) = (&rest[..end], &rest[end + 1..]);
-        let text = std::str::from_utf8(text).map_err(|why| LineError::Damaged(format!("not UTF-8: {why}")));
-        let parsed = text.and_then(|text| {
-            if number == 1 { Preamble::parse(text).map(|_| None) } else { Record::parse(text).map(Some) }
-        });
-        match parsed {
-            Ok(record) => records.extend(record),
-            Err(LineError::Damaged(_)) if after.is_empty() && number > 1 => break,
-            Err(why) => return Err((number, why)),
-        }
-        whole += end as u64 + 1;
-        rest = after;
-    }
-    if number == 0 && !bytes.is_empty() {
-        // A cut inside the first line may still have been a journal; anything else is not one.
-        let start = br#"{"schema":"#;
-        let shared = start.len().min(bytes.len());
-        if bytes[..shared] != start[..shared] {
-            return Err((1, LineError::Damaged("this is not a journal".to_owned())));
-        }
-    }
-    Ok((records, whole))
 }
 
 fn io(operation: &'static str, path: &Path, source: std::io::Error) -> JournalError {

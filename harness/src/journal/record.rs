@@ -323,3 +323,39 @@ impl Record {
 pub fn line<T: Serialize>(record: &T) -> String {
     serde_json::to_string(record).expect("records hold only strings, integers and lists of them")
 }
+
+/// The records of a journal's bytes, and how many bytes are whole. A last line without its end, or that is
+/// no record, is torn and left out; any other such line is damage.
+///
+/// # Errors
+/// The number of the damaged line, from 1, and what is wrong with it.
+pub fn parse(bytes: &[u8]) -> Result<(Vec<Record>, u64), (usize, LineError)> {
+    let mut records = Vec::new();
+    let mut whole = 0;
+    let mut rest = bytes;
+    let mut number = 0;
+    while let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
+        number += 1;
+        let (text, after) = (&rest[..end], &rest[end + 1..]);
+        let text = std::str::from_utf8(text).map_err(|why| LineError::Damaged(format!("not UTF-8: {why}")));
+        let parsed = text.and_then(|text| {
+            if number == 1 { Preamble::parse(text).map(|_| None) } else { Record::parse(text).map(Some) }
+        });
+        match parsed {
+            Ok(record) => records.extend(record),
+            Err(LineError::Damaged(_)) if after.is_empty() && number > 1 => break,
+            Err(why) => return Err((number, why)),
+        }
+        whole += end as u64 + 1;
+        rest = after;
+    }
+    if number == 0 && !bytes.is_empty() {
+        // A cut inside the first line may still have been a journal; anything else is not one.
+        let start = br#"{"schema":"#;
+        let shared = start.len().min(bytes.len());
+        if bytes[..shared] != start[..shared] {
+            return Err((1, LineError::Damaged("this is not a journal".to_owned())));
+        }
+    }
+    Ok((records, whole))
+}

@@ -9,10 +9,12 @@ use crate::verdict::Verdict;
 use crate::verdict::judge::Judged;
 use crate::verdict::surroundings::Change;
 
+pub mod compare;
 pub mod curve;
 pub mod json;
 pub mod junit;
 pub mod markdown;
+pub mod series;
 pub mod table;
 mod text;
 
@@ -170,14 +172,33 @@ pub struct LevelReport {
 pub struct SteadyLine {
     /// `reached`, `never`, `lost` or `too-short`.
     pub state: &'static str,
-    /// Mean of the last window, where reached.
+    /// The level, where reached.
     pub mb_s: Option<f64>,
+    /// Its 95 % confidence interval.
+    pub bounds_mb_s: Option<(f64, f64)>,
     /// Seconds from the start of the level from where on it is steady, where reached.
     pub since_s: Option<f64>,
     /// SNIA's range test over the last window: (max − min) / mean, at most 0.20.
     pub range: Option<f64>,
     /// SNIA's slope test over the last window: excursion of the line / mean, at most 0.10.
     pub excursion: Option<f64>,
+    /// Our own rule's range and excursion at the end, at most 0.10 and 0.05.
+    pub own: Option<(f64, f64)>,
+    /// When an observer would first have claimed that it is steady, in seconds, and at which MB/s.
+    pub decided: Option<(f64, f64)>,
+    /// That the rate goes up and down instead.
+    pub oscillation: Option<OscillationLine>,
+}
+
+/// A rate that goes up and down.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct OscillationLine {
+    /// From one rise to the next.
+    pub period_s: f64,
+    /// At its lows.
+    pub low_mb_s: f64,
+    /// At its highs.
+    pub high_mb_s: f64,
 }
 
 /// Latencies in microseconds.

@@ -127,6 +127,7 @@ fn level() -> LevelReport {
             since_s: Some(1_500.0),
             range: Some(0.04),
             excursion: Some(0.01),
+            ..SteadyLine::default()
         },
         latency: Some(LatencyLine {
             p50_us: 210.0,

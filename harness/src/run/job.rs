@@ -61,7 +61,7 @@ impl<F: EngineFactory> Run<'_, F> {
             drop(sender);
             for (worker, report) in receiver {
                 if broken.is_none()
-                    && let Err(why) = self.report(merger, worker, report)
+                    && let Err(why) = self.report(job, merger, worker, report)
                 {
                     job.abort.store(true, std::sync::atomic::Ordering::Relaxed);
                     broken = Some(why);
@@ -88,7 +88,7 @@ impl<F: EngineFactory> Run<'_, F> {
             ends.push(guarded(job, || {
                 work(engine, job, source(number), &mut |report| {
                     if broken.is_none()
-                        && let Err(why) = self.report(merger, number, report)
+                        && let Err(why) = self.report(job, merger, number, report)
                     {
                         job.abort.store(true, std::sync::atomic::Ordering::Relaxed);
                         broken = Some(why);
@@ -99,9 +99,15 @@ impl<F: EngineFactory> Run<'_, F> {
         broken.map_or_else(|| Ok(worst(ends)), Err)
     }
 
-    fn report(&mut self, merger: &mut Merger, worker: usize, report: Report) -> Result<(), Stopped> {
+    fn report(&mut self, job: &Job<'_>, merger: &mut Merger, worker: usize, report: Report) -> Result<(), Stopped> {
         match report {
-            Report::Tally(tally) => self.records(merger.push(worker, tally)),
+            Report::Tally(tally) => {
+                let records = merger.push(worker, tally);
+                if self.seen_enough(&records) {
+                    job.enough.store(true, std::sync::atomic::Ordering::Relaxed);
+                }
+                self.records(records)
+            }
             Report::Bad { at, block } => {
                 self.state.named_bad_blocks += 1;
                 if self.state.named_bad_blocks > MOST_NAMED {
@@ -121,6 +127,14 @@ impl<F: EngineFactory> Run<'_, F> {
                 Ok(())
             }
         }
+    }
+
+    /// Shows the samples of a phase that is watched to whom watches; whether that has seen enough.
+    fn seen_enough(&mut self, records: &[Record]) -> bool {
+        let (Some(phase), Some(watch)) = (self.watching, self.watch.as_mut()) else { return false };
+        let mut samples =
+            records.iter().filter_map(|record| if let Record::Sample(sample) = record { Some(sample) } else { None });
+        samples.any(|sample| watch(phase, sample))
     }
 
     /// Notes the bad blocks of an attempt that were not named one by one, in one record: a drive that lost all

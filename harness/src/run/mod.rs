@@ -1,13 +1,16 @@
 //! The run loop: plan × engine → records.
 //!
 //! Goes through the phases of a plan, skips what a resumed journal says is finished, and hands every fact to a
-//! [`Sink`]. Knows no analysis, judges nothing, prints nothing, and opens nothing itself.
+//! [`Sink`]. Knows no analysis, judges nothing, prints nothing, and opens nothing itself: whoever watches may end a
+//! phase, and the loop does not ask why.
 
 mod again;
 mod job;
 mod merge;
 mod phases;
 mod resume;
+#[cfg(test)]
+mod watch_tests;
 mod worker;
 
 pub use again::again;
@@ -23,7 +26,8 @@ use crate::engine::{Batch, Engine, EngineError, EngineFactory, Op, OpKind};
 use crate::journal::file::JournalError;
 use crate::journal::record::{FaultKind, FaultRecord, Record};
 use crate::journal::replay::Replay;
-use crate::plan::phase::Plan;
+use crate::plan::phase::{Phase, Plan, Work};
+use crate::sample::Sample;
 use crate::target::telemetry::DeviceCounters;
 use crate::units::{Bytes, Nanos};
 
@@ -80,8 +84,14 @@ pub struct Run<'a, F: EngineFactory> {
     /// Takes the facts.
     pub sink: &'a mut dyn Sink,
     deadline: Nanos,
+    watch: Option<&'a mut Watch<'a>>,
+    /// The phase that is being watched.
+    watching: Option<&'a Phase>,
     state: State,
 }
+
+/// Sees each sample of a phase whose plan lets it be watched, once an interval, and says whether it has seen enough.
+pub type Watch<'a> = dyn FnMut(&Phase, &Sample) -> bool + 'a;
 
 /// What the run knows of itself; a resumed one begins with what its journal says.
 #[derive(Debug, Default)]
@@ -129,6 +139,8 @@ impl<'a, F: EngineFactory> Run<'a, F> {
             counters,
             sink,
             deadline: Nanos(u64::MAX),
+            watch: None,
+            watching: None,
             state: so_far.map(State::of).unwrap_or_default(),
         }
     }
@@ -141,6 +153,7 @@ impl<'a, F: EngineFactory> Run<'a, F> {
         let plan = self.plan;
         for phase in &plan.phases {
             if !self.state.finished_phases.contains(&phase.id) {
+                self.watching = matches!(phase.work, Work::RandomWrite { watched: true, .. }).then_some(phase);
                 self.phase(phase)?;
                 self.sink.sync()?;
             }
@@ -152,6 +165,12 @@ impl<'a, F: EngineFactory> Run<'a, F> {
     #[must_use]
     pub fn until(self, deadline: Option<Nanos>) -> Run<'a, F> {
         Run { deadline: deadline.unwrap_or(Nanos(u64::MAX)), ..self }
+    }
+
+    /// Lets somebody watch, and end the phases whose plan says that they may be ended.
+    #[must_use]
+    pub fn watched_by(self, watch: &'a mut Watch<'a>) -> Run<'a, F> {
+        Run { watch: Some(watch), ..self }
     }
 
     /// Whether somebody or the time limit ends the run.

@@ -176,7 +176,7 @@ impl<F: EngineFactory> Run<'_, F> {
         attempt: u32,
         merger: &mut Merger,
     ) -> Result<JobEnd, Stopped> {
-        let abort = AtomicBool::new(false);
+        let (abort, enough) = (AtomicBool::new(false), AtomicBool::new(false));
         let mut job = Job {
             phase_start,
             interval: phase.interval_ns,
@@ -185,6 +185,7 @@ impl<F: EngineFactory> Run<'_, F> {
             stop: self.stop,
             deadline: self.deadline,
             abort: &abort,
+            enough: &enough,
         };
         let block = phase.io.block.0;
         let from = phase.layout.start(segment);
@@ -206,7 +207,7 @@ impl<F: EngineFactory> Run<'_, F> {
                 let source = |n| stripes.of(n).flat_map(|io| split(io, phase.layout.segment_bytes.0));
                 self.job(engines, &job, merger, |n| source(n).map(write(OVERWRITE | attempt)))
             }
-            Work::RandomWrite { least_ns, least_bytes, most_bytes } => {
+            Work::RandomWrite { least_ns, least_bytes, most_bytes, .. } => {
                 job.limit = Limit {
                     least_until: phase_start.saturating_add(least_ns),
                     least_bytes: least_bytes.0.div_ceil(workers),

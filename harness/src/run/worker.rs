@@ -28,6 +28,8 @@ pub(super) struct Job<'a> {
     pub(super) deadline: Nanos,
     /// Set by any worker that failed.
     pub(super) abort: &'a AtomicBool,
+    /// Set when somebody who watches has seen enough: the job is done.
+    pub(super) enough: &'a AtomicBool,
 }
 
 /// Ends a source: once the time has come and the bytes are done, or at the latest at `most_bytes`.
@@ -108,9 +110,10 @@ pub(super) fn work<E: Engine>(
                 ending = Some(Ended::Stopped);
                 break;
             }
+            let enough = job.enough.load(Ordering::Relaxed);
             let next = match job.flush {
                 Some((_, segment)) if flush_due => Some(OpKind::Flush { segment: Some(segment) }),
-                _ if !job.limit.to_the_end && job.limit.reached(issued_bytes, count.now) => None,
+                _ if enough || !job.limit.to_the_end && job.limit.reached(issued_bytes, count.now) => None,
                 _ => source.next(),
             };
             let Some(kind) = next else {

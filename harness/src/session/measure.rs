@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 use super::folder::RunFolder;
 use super::judging::Bench;
 use super::target::Held;
+use super::watch::until_steady;
 use super::{After, Event, Observer, Outcome, Request, RequestError, compose, wall};
 use crate::engine::EngineFactory;
 use crate::journal::file::{self, JournalError, Writer};
@@ -171,7 +172,8 @@ impl<H: Held> Measurement<'_, H> {
         let work = || {
             let plan = &self.header.plan;
             let run = Run::new(plan, factory, self.header.seed, self.stop, &counters, &mut sink, so_far);
-            run.until(self.deadline).run()
+            let mut watch = until_steady(plan);
+            run.watched_by(&mut watch).until(self.deadline).run()
         };
         // What a panic leaves broken is not used again: only the journal's file, which appends whole lines.
         catch_unwind(AssertUnwindSafe(work))

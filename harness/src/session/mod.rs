@@ -3,10 +3,12 @@
 //! The one place that knows all stages. Prints nothing: a caller watches through an [`Observer`] and gets
 //! an [`Outcome`].
 
+pub mod analyze;
 mod arm;
 pub mod baselines;
 pub mod check;
 mod command;
+pub mod compare;
 pub mod compose;
 pub mod folder;
 pub mod judging;
@@ -19,6 +21,7 @@ pub mod series;
 pub mod stored;
 pub mod target;
 mod wall;
+mod watch;
 
 use std::path::{Path, PathBuf};
 

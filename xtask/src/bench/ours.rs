@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Result;
 use harness::engine::{Clock, EngineFactory};
 use harness::journal::record::Record;
-use harness::plan::phase::{Capacity, Plan};
+use harness::plan::phase::{Capacity, Plan, Work};
 use harness::plan::profile::Profile;
 use harness::run::{Run, Sink, Stopped};
 use harness::sample::Sample;
@@ -65,16 +65,28 @@ pub(super) fn measure<F: EngineFactory>(
     phase: &str,
     engine: fn(Arc<Scratch>, Clock) -> F,
 ) -> Result<Measured> {
+    Ok(measure_then(folder, profile, phase, engine, |_| Ok(()))?.0)
+}
+
+/// [`measure`], and then something else on the files that it leaves, before they go.
+pub(super) fn measure_then<F: EngineFactory, T>(
+    folder: &Path,
+    profile: &str,
+    phase: &str,
+    engine: fn(Arc<Scratch>, Clock) -> F,
+    then: impl FnOnce(&Path) -> Result<T>,
+) -> Result<(Measured, T)> {
     let profile = Profile::parse(profile)?;
-    let plan = Plan::new(&profile, Capacity { usable: Bytes(4 * GIB), drive: None, in_use: None })?;
+    let mut plan = Plan::new(&profile, Capacity { usable: Bytes(4 * GIB), drive: None, in_use: None })?;
+    plan.phases.retain(|phase| phase.work != Work::Remove);
     let parent = std::fs::File::open(folder)?.into();
     let scratch = Arc::new(Scratch::create(parent, "bench")?);
     let factory = engine(scratch.clone(), Clock::starting_at(Nanos(0)));
     let mut sums = Sums { phase, inside: false, measured: Measured::default() };
     let result = Run::new(&plan, &factory, 1, &AtomicBool::new(false), &|| None, &mut sums, None).run();
+    let then = result.map_err(anyhow::Error::from).and_then(|()| then(&folder.join(scratch.name())));
     scratch.remove()?;
-    result?;
-    Ok(sums.measured)
+    Ok((sums.measured, then?))
 }
 
 /// Keeps the samples of one phase.

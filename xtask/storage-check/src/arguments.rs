@@ -2,6 +2,7 @@
 //!
 //! Only the words and their help; the commands are in files of their own.
 
+mod analyze;
 mod judge;
 
 use std::path::PathBuf;
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use harness::units::{Bytes, Nanos, parse_bytes, parse_nanos};
 
+pub(crate) use analyze::*;
 pub(crate) use judge::*;
 
 const EXAMPLES: &str = "\
@@ -50,6 +52,12 @@ pub(crate) enum Command {
     /// Accept runs as the state that later ones are compared with, and look at what was accepted
     #[command(after_help = BASELINE_EXAMPLES)]
     Baseline(BaselineArguments),
+    /// Find cliffs and steady state in fio, sysbench and CSV files, and in journals
+    #[command(after_help = ANALYZE_EXAMPLES)]
+    Analyze(AnalyzeArguments),
+    /// Show runs or drives side by side
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(CompareArguments),
     /// Prove on drives whose truth is known that the gate passes what is equal and fails what is worse
     SelfTest(SelfTestArguments),
 }
@@ -162,6 +170,8 @@ impl Arguments {
             Some(Command::Plan(arguments)) => arguments.options,
             Some(Command::Judge(arguments)) => arguments.options,
             Some(Command::Baseline(arguments)) => arguments.command.options(),
+            Some(Command::Analyze(arguments)) => arguments.options,
+            Some(Command::Compare(_)) => Options { format: Format::Text, quiet: false },
             Some(Command::SelfTest(arguments)) => arguments.options,
         }
     }

@@ -2,9 +2,11 @@
 //!
 //! The only place that prints. Everything that measures or judges is in the library; this one renders.
 
+mod analyze;
 mod arguments;
 mod baseline;
 mod care;
+mod compare;
 mod console;
 mod diff;
 mod exit;
@@ -40,6 +42,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Run(arguments)) => run::run(arguments, &mut console),
         Some(Command::Plan(arguments)) => plan::plan(arguments, &mut console),
         Some(Command::Judge(arguments)) => judge::judge(arguments, &console),
+        Some(Command::Analyze(arguments)) => analyze::analyze(arguments, &console),
+        Some(Command::Compare(arguments)) => compare::compare(arguments, &console),
         Some(Command::Baseline(arguments)) => baseline::baseline(&arguments.command, &mut console),
         Some(Command::SelfTest(arguments)) => self_test::self_test(arguments, &console),
     };

@@ -21,9 +21,9 @@ const FLASH: (f64, f64) = (200.0, 2_000.0);
 
 pub(crate) fn plan(arguments: &PlanArguments, console: &mut Console) -> Exit {
     let preview = request(&arguments.what)
-        .and_then(|request| {
+        .map(|request| {
             let judging = Judging { baselines: arguments.baselines.clone(), ..Judging::default() };
-            Ok(session::Request { judging, repeat: Repeat { most: arguments.repeat, side: None }, ..request })
+            session::Request { judging, repeat: Repeat { most: arguments.repeat, side: None }, ..request }
         })
         .map_err(PreviewError::from)
         .and_then(|request| session::preview(&request).map(|preview| (request, preview)));
@@ -115,10 +115,11 @@ fn work(work: &Work, bytes: Bytes, segments: u32) -> String {
         Work::Burst { bytes } => format!("overwrite {bytes}"),
         Work::Remove => "remove the files".to_owned(),
         Work::Purge => "remove the files and discard what is unused".to_owned(),
-        Work::RandomWrite { least_ns, least_bytes, most_bytes } => {
+        Work::RandomWrite { least_ns, least_bytes, most_bytes, watched } => {
             let most = most_bytes.map(|most| format!(", at most {most}")).unwrap_or_default();
             let least = if least_bytes.0 > 0 { format!(" and {least_bytes}") } else { String::new() };
-            format!("random writes for at least {least_ns}{least}{most}")
+            let steady = if *watched { ", or until they are steady" } else { "" };
+            format!("random writes for at least {least_ns}{least}{most}{steady}")
         }
     }
 }

@@ -132,6 +132,9 @@ pub enum Work {
         /// but at most so many, where there is a limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         most_bytes: Option<Bytes>,
+        /// Whether somebody who watches the samples may end it before.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        watched: bool,
     },
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Burst, ByKind, Fill, Judge, Limit, Number, Profile, RandomWrite};
+use super::{Burst, ByKind, Fill, Judge, Limit, Number, Profile, RandomWrite, Stop};
 use crate::units::{Share, Size, Span};
 
 /// A parse error for the user: line, key, and the nearest known key where one is unknown.
@@ -48,7 +48,7 @@ fn known_keys() -> Vec<String> {
             fill: Some(Fill { size: Some(Size::default()), segments: Some(1), segment: Some(Size::default()),
                 burst: vec![Burst { idle: Span::default(), size: Size::default() }], ..Fill::default() }),
             random_write: Some(RandomWrite { least_bytes: Some(Size::default()), most_capacity: Some(Share::default()),
-                slice_from: Some(Span::default()), ..RandomWrite::default() }),
+                slice_from: Some(Span::default()), stop: Stop::Steady, ..RandomWrite::default() }),
             judge: Judge {
                 gates: Some(Vec::new()),
                 tolerance: every_kind.clone(),

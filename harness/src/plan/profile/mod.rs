@@ -126,6 +126,9 @@ pub struct RandomWrite {
     /// A level ends at the latest when this multiple of the drive's capacity is written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most_capacity: Option<Share>,
+    /// Whether a level may end before that.
+    #[serde(skip_serializing_if = "Stop::is_planned")]
+    pub stop: Stop,
     /// Sampling step.
     pub interval: Span,
     /// Whether what the run may use is discarded before each level.
@@ -137,6 +140,24 @@ pub struct RandomWrite {
     /// Start of the slice whose mean is `slice_mb_s`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slice_from: Option<Span>,
+}
+
+/// When a level of random writes ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stop {
+    /// When its duration has passed and its bytes are written.
+    #[default]
+    Planned,
+    /// As soon as an observer would claim that it is steady, and as planned at the latest.
+    Steady,
+}
+
+impl Stop {
+    /// Whether it is the default, which profiles leave out.
+    fn is_planned(&self) -> bool {
+        *self == Stop::Planned
+    }
 }
 
 /// When the drive is asked to make data durable.
@@ -254,6 +275,7 @@ impl Default for RandomWrite {
             duration: Span(Nanos::from_secs(3600)),
             least_bytes: None,
             most_capacity: None,
+            stop: Stop::Planned,
             interval: Span(Nanos::from_secs(1)),
             purge: true,
             settle: Span(Nanos(0)),

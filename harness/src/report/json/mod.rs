@@ -8,14 +8,15 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
-use super::{BaselineLine, CliffLine, Failure, FillReport, FsefLine, LevelReport, Point, Report};
-use crate::analysis::metric::{Kind, Value};
+use super::{BaselineLine, CliffLine, Failure, FillReport, FsefLine, LevelReport, Point, ProfileLine, Report, Target};
 use crate::plan::phase::Plan;
 use crate::verdict::Verdict;
-use crate::verdict::baseline::Level as Accepted;
-use crate::verdict::judge::{Judged, Role};
 use crate::verdict::surroundings::Change;
-use crate::verdict::weighed::Weighed;
+use metric::{MetricLine, metric};
+
+pub mod compare;
+mod metric;
+pub mod series;
 
 /// Version of the format.
 pub const SCHEMA: u32 = 1;
@@ -93,52 +94,6 @@ struct Profile<'a> {
 }
 
 #[derive(Serialize)]
-struct MetricLine<'a> {
-    id: &'a str,
-    kind: Kind,
-    role: Role,
-    value: Option<Number>,
-    low: Option<Number>,
-    high: Option<Number>,
-    unit: &'a str,
-    /// The baseline's figure; null where nothing was compared or the baseline has no cliff.
-    baseline: Option<Number>,
-    /// A fraction: -0.12 for a fall by 12 %; of counts and stalls the difference in the metric's unit.
-    change: Option<Number>,
-    /// A fraction; of stalls seconds an hour.
-    tolerance: Option<Number>,
-    verdict: Verdict,
-    /// Without a value the contract's word, such as `never`; else the sentence for people, if any.
-    reason: Option<&'a str>,
-    /// The sentence for people where `reason` is the contract's word.
-    explanation: Option<&'a str>,
-    /// Where the baseline has no cliff: up to this.
-    baseline_more_than: Option<Number>,
-    /// The smallest change that could be told from none, as `change`.
-    noise_floor: Option<Number>,
-    /// The smallest loss that the gate would have failed nineteen times of twenty, as `tolerance`.
-    smallest_loss: Option<Number>,
-    /// The greatest loss that the runs leave possible (one-sided 95 %), as `tolerance`.
-    most_loss: Option<Number>,
-    /// The figure of each run that was judged, the latest last; empty where nothing was weighed.
-    runs: Vec<Number>,
-    /// Standard deviation of one run as a fraction, what it was moderated by, and its degrees of freedom.
-    noise: Option<Noise>,
-    /// Further runs that would decide if the loss stays what it is.
-    more_runs: Option<usize>,
-}
-
-#[derive(Serialize)]
-struct Noise {
-    run: Number,
-    prior: Number,
-    /// Other metrics of its kind that the prior rests on, besides the profile.
-    prior_metrics: usize,
-    df: Number,
-    own_df: Number,
-}
-
-#[derive(Serialize)]
 struct Findings<'a> {
     fill: Option<Fill<'a>>,
     random_write: Vec<Level<'a>>,
@@ -163,9 +118,25 @@ struct Level<'a> {
 struct Steady {
     state: &'static str,
     mb_s: Option<Number>,
+    low_mb_s: Option<Number>,
+    high_mb_s: Option<Number>,
     since_s: Option<Number>,
+    decided_s: Option<Number>,
+    decided_mb_s: Option<Number>,
+    /// SNIA's rule at the end.
     range: Option<Number>,
     excursion: Option<Number>,
+    /// Our own.
+    own_range: Option<Number>,
+    own_excursion: Option<Number>,
+    oscillation: Option<Oscillation>,
+}
+
+#[derive(Serialize)]
+struct Oscillation {
+    period_s: Number,
+    low_mb_s: Number,
+    high_mb_s: Number,
 }
 
 #[derive(Serialize)]
@@ -227,20 +198,12 @@ impl Serialize for Number {
 }
 
 fn document(report: &Report) -> Document<'_> {
-    let target = &report.target;
-    let profile = &report.profile;
     Document {
         schema: SCHEMA,
         verdict: report.verdict,
         exit_code: report.exit_code,
-        target: TargetLine {
-            path: &target.path,
-            kind: &target.kind,
-            drive: &target.drive,
-            filesystem: target.filesystem.as_deref(),
-            engine: &target.engine,
-        },
-        profile: Profile { name: &profile.name, version: profile.version, fingerprint: &profile.fingerprint },
+        target: target(&report.target),
+        profile: profile(&report.profile),
         runs: &report.runs,
         metrics: report.metrics.iter().map(metric).collect(),
         findings: Findings {
@@ -263,6 +226,20 @@ fn document(report: &Report) -> Document<'_> {
     }
 }
 
+fn target(target: &Target) -> TargetLine<'_> {
+    TargetLine {
+        path: &target.path,
+        kind: &target.kind,
+        drive: &target.drive,
+        filesystem: target.filesystem.as_deref(),
+        engine: &target.engine,
+    }
+}
+
+fn profile(profile: &ProfileLine) -> Profile<'_> {
+    Profile { name: &profile.name, version: profile.version, fingerprint: &profile.fingerprint }
+}
+
 fn change(change: &Change) -> ChangeLine<'_> {
     ChangeLine {
         name: &change.name,
@@ -275,56 +252,6 @@ fn change(change: &Change) -> ChangeLine<'_> {
 
 fn baseline(line: &BaselineLine) -> Baseline<'_> {
     Baseline { path: &line.path, runs: &line.runs, accepted: &line.accepted, not_used: line.not_used.as_deref() }
-}
-
-fn metric(judged: &Judged) -> MetricLine<'_> {
-    let metric = &judged.metric;
-    let bounds = metric.bounds.map_or((None, None), |(low, high)| (Some(low), Some(high)));
-    let (value, (low, high), word) = match metric.value {
-        Value::Number(value) if value.is_finite() => (Some(value), bounds, None),
-        Value::Number(_) => (None, (None, None), Some("not-applicable")),
-        Value::MoreThan(least) => (None, (Some(least), None), Some("no-cliff")),
-        Value::Absent(why) => (None, (None, None), Some(why)),
-    };
-    let against = judged.against.as_ref();
-    let weighed = against.and_then(|against| against.weighed.as_ref());
-    let number = |level| if let Accepted::Number(value) = level { Some(Number(value)) } else { None };
-    let more_than = |level| if let Accepted::MoreThan(least) = level { Some(Number(least)) } else { None };
-    let sentence = Some(judged.reason.as_str()).filter(|reason| !reason.is_empty());
-    MetricLine {
-        id: &metric.id,
-        kind: metric.kind,
-        role: judged.role,
-        value: value.map(Number),
-        low: low.map(Number),
-        high: high.map(Number),
-        unit: metric.unit,
-        baseline: against.and_then(|against| number(against.level)),
-        change: against.and_then(|against| against.change).map(Number),
-        tolerance: against.and_then(|against| against.tolerance).map(Number),
-        verdict: judged.verdict,
-        reason: word.or(sentence),
-        explanation: sentence.filter(|sentence| word.is_some_and(|word| word != *sentence)),
-        baseline_more_than: against.and_then(|against| more_than(against.level)),
-        noise_floor: weighed.map(|weighed| Number(weighed.noise_floor())),
-        smallest_loss: weighed.map(|weighed| Number(weighed.smallest_loss())),
-        most_loss: weighed.map(|weighed| Number(weighed.most_loss())),
-        runs: weighed.map(|weighed| weighed.figures().into_iter().map(Number).collect()).unwrap_or_default(),
-        noise: weighed.map(noise),
-        more_runs: weighed
-            .filter(|_| judged.verdict == Verdict::Inconclusive)
-            .and_then(|weighed| weighed.evidence.more_runs()),
-    }
-}
-
-fn noise(weighed: &Weighed) -> Noise {
-    Noise {
-        run: Number(weighed.run_noise()),
-        prior: Number(weighed.prior.cv()),
-        prior_metrics: weighed.prior.metrics,
-        df: Number(weighed.evidence.df),
-        own_df: Number(weighed.own_df),
-    }
 }
 
 fn fill(fill: &FillReport) -> Fill<'_> {
@@ -347,9 +274,20 @@ fn level(level: &LevelReport) -> Level<'_> {
         steady: Steady {
             state: steady.state,
             mb_s: steady.mb_s.map(Number),
+            low_mb_s: steady.bounds_mb_s.map(|bounds| Number(bounds.0)),
+            high_mb_s: steady.bounds_mb_s.map(|bounds| Number(bounds.1)),
             since_s: steady.since_s.map(Number),
+            decided_s: steady.decided.map(|decided| Number(decided.0)),
+            decided_mb_s: steady.decided.map(|decided| Number(decided.1)),
             range: steady.range.map(Number),
             excursion: steady.excursion.map(Number),
+            own_range: steady.own.map(|own| Number(own.0)),
+            own_excursion: steady.own.map(|own| Number(own.1)),
+            oscillation: steady.oscillation.map(|wave| Oscillation {
+                period_s: Number(wave.period_s),
+                low_mb_s: Number(wave.low_mb_s),
+                high_mb_s: Number(wave.high_mb_s),
+            }),
         },
         latency_us: level.latency.map(|latency| Latency {
             p50: Number(latency.p50_us),

@@ -1,7 +1,9 @@
 //! Claims about `report.json`.
 
 use super::*;
+use crate::analysis::metric::Value;
 use crate::report::{FailureKind, samples};
+use crate::verdict::judge::Role;
 
 fn parse(report: &Report) -> serde_json::Value {
     serde_json::from_str(&render(report)).unwrap()

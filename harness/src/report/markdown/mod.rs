@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 
 use super::table::{Row, number, rows, symbol};
 use super::text::{cell, code, sentence};
+pub mod compare;
 mod suites;
 
 use super::{FailureKind, Report};

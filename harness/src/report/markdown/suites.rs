@@ -51,13 +51,19 @@ fn steady_line(steady: &SteadyLine) -> String {
         ),
         _ => String::new(),
     };
+    let wave = steady.oscillation.map_or_else(String::new, |wave| {
+        let (low, high) = (number(wave.low_mb_s), number(wave.high_mb_s));
+        format!(": it goes up and down between {low} and {high} MB/s every {}", span(wave.period_s))
+    });
     match (steady.state, steady.mb_s, steady.since_s) {
         ("reached", Some(mb_s), Some(since)) => {
             format!("Steady at {} MB/s since {}{evidence}.", number(mb_s), span(since))
         }
-        ("lost", ..) => format!("It was steady for a while and is not at the end{evidence}."),
-        ("never", ..) => format!("It never became steady{evidence}."),
-        _ => "Too short to say whether it is steady: that takes five minutes.".to_owned(),
+        ("lost", ..) => format!("It was steady for a while and is not at the end{wave}{evidence}."),
+        ("never", ..) => format!("It never became steady{wave}{evidence}."),
+        _ => "Too short to say whether it is steady: a plateau is none before the drive's flash is used up and the range \
+              written once more."
+            .to_owned(),
     }
 }
 

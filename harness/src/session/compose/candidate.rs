@@ -48,7 +48,7 @@ pub(super) fn candidate(
 ) -> Candidate {
     let header = &replay.header;
     let fill = suite.map(|suite| ("fill.".to_owned(), suite.write.total.gb()));
-    let levels = levels.iter().map(|level| (format!("random_write.{}.", level.level), level.total.gb()));
+    let levels = levels.iter().map(|level| (format!("random_write.{}.", level.level), level.found.total.gb()));
     Candidate {
         run: header.run.clone(),
         started: header.started.clone(),

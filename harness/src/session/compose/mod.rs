@@ -3,8 +3,10 @@
 //! Pure but for its callers: no file, no clock, no drive.
 
 mod candidate;
+pub mod compare;
 mod conclude;
 mod notes;
+pub mod series;
 mod suites;
 mod together;
 
@@ -31,6 +33,7 @@ use candidate::candidate;
 pub use candidate::{key, unit};
 use conclude::{Basis, conclude, exit_code, failure_line};
 use notes::{incomparable, notes, warm_up};
+pub(super) use suites::known;
 use suites::{fill_report, fill_suite, fsef_line, level_report, levels};
 use together::Together;
 
@@ -244,13 +247,13 @@ pub(super) fn rules(profile: Option<&Profile>) -> Rules {
         gates: profile.judge.gates.clone(),
         tolerance: shares(&profile.judge.tolerance, default.tolerance),
         prior_noise: shares(&profile.judge.prior_noise, default.prior_noise),
-        unit_spread: known(&profile.judge.unit_spread),
+        unit_spread: stated_shares(&profile.judge.unit_spread),
     }
 }
 
 /// The profile's shares where it states them.
 fn shares(stated: &ByKind, default: Shares) -> Shares {
-    let stated = known(stated);
+    let stated = stated_shares(stated);
     Shares {
         throughput: stated.throughput.unwrap_or(default.throughput),
         capacity: stated.capacity.unwrap_or(default.capacity),
@@ -258,7 +261,7 @@ fn shares(stated: &ByKind, default: Shares) -> Shares {
     }
 }
 
-fn known(stated: &ByKind) -> KnownShares {
+fn stated_shares(stated: &ByKind) -> KnownShares {
     let share = |stated: Option<Share>| stated.map(|share| f64::from(share.0.0) / 1e6);
     KnownShares {
         throughput: share(stated.throughput),

@@ -1,20 +1,22 @@
 //! From a journal's phases to the findings of each suite, and from findings to the report's lines.
 
 use super::notes::{counted, ratio};
+use crate::analysis::analyze::Analysis;
 use crate::analysis::cliff::Cliff;
 use crate::analysis::fill::{burst, fill};
+use crate::analysis::known::{Known, Workload};
 use crate::analysis::random::{LevelFindings, LevelInput, level};
 use crate::analysis::series::Series;
 use crate::analysis::space::Fsef;
-use crate::analysis::steady::{Round, Steady};
+use crate::analysis::steady::State;
 use crate::analysis::suite::FillSuite;
 use crate::journal::record::{FaultKind, FaultRecord};
 use crate::journal::replay::{PhaseReplay, Replay};
-use crate::plan::phase::Work;
+use crate::plan::phase::{Phase, Plan, Work};
 use crate::plan::profile::Profile;
-use crate::report::{CliffLine, FillReport, FsefLine, LatencyLine, LevelReport, Point, SteadyLine};
+use crate::report::{CliffLine, FillReport, FsefLine, LatencyLine, LevelReport, OscillationLine, Point, SteadyLine};
 use crate::sample::Sample;
-use crate::units::Bytes;
+use crate::units::{Bytes, Nanos};
 
 /// Points of a report's curve at the most.
 const MOST_POINTS: u64 = 400;
@@ -48,7 +50,7 @@ pub(super) fn fill_report(replay: &Replay, suite: &FillSuite) -> FillReport {
 }
 
 /// Throughput over bytes in steps of equal bytes.
-fn curve(series: &Series) -> Vec<Point> {
+pub(super) fn curve(series: &Series) -> Vec<Point> {
     let total = series.total().0;
     let steps = MOST_POINTS.min(series.steps().len() as u64);
     (0..steps)
@@ -70,7 +72,7 @@ fn bad_block(fault: &FaultRecord) -> Option<String> {
     ))
 }
 
-fn cliff_line(cliff: &Cliff) -> CliffLine {
+pub(super) fn cliff_line(cliff: &Cliff) -> CliffLine {
     CliffLine {
         at_gb: cliff.at.gb(),
         low_gb: cliff.low.gb(),
@@ -104,6 +106,7 @@ pub(super) fn levels(replay: &Replay, profile: Option<&Profile>) -> Result<Vec<L
                 level: level_name(&phase.id),
                 samples: &phase.samples_so_far(),
                 rounds: &rounds(phase),
+                known: known(plan, planned),
                 slice_from,
                 drive_free: plan.drive.map(free),
             })
@@ -111,18 +114,23 @@ pub(super) fn levels(replay: &Replay, profile: Option<&Profile>) -> Result<Vec<L
         .collect()
 }
 
+/// What is known of the drive in a phase of random writes.
+pub(in crate::session) fn known(plan: &Plan, phase: &Phase) -> Known {
+    Known {
+        workload: Workload::RandomWrite,
+        drive: plan.drive,
+        range: Some(phase.layout.bytes()),
+        others: plan.in_use.unwrap_or(Bytes(0)),
+    }
+}
+
 /// `random_write.<level>.write`
 fn level_name(id: &str) -> &str {
     id.split('.').nth(1).unwrap_or(id)
 }
 
-fn rounds(phase: &PhaseReplay) -> Vec<(Round, &str)> {
-    let round = |round: &crate::journal::record::Round| Round {
-        start: round.start_ns.saturating_sub(phase.start_ns),
-        elapsed: round.elapsed_ns,
-        bytes: round.bytes,
-    };
-    phase.rounds.iter().map(|record| (round(record), record.histogram.as_str())).collect()
+fn rounds(phase: &PhaseReplay) -> Vec<(Nanos, &str)> {
+    phase.rounds.iter().map(|round| (round.start_ns.saturating_sub(phase.start_ns), round.histogram.as_str())).collect()
 }
 
 /// A level's part of the report.
@@ -131,11 +139,11 @@ pub(super) fn level_report(replay: &Replay, found: &LevelFindings) -> LevelRepor
     let samples: Vec<Sample> = replay.phase(&id).map(PhaseReplay::samples_so_far).unwrap_or_default();
     LevelReport {
         level: found.level.clone(),
-        bytes: found.total.0,
-        seconds: found.elapsed.secs(),
+        bytes: found.found.total.0,
+        seconds: found.found.elapsed.secs(),
         curve: curve(&Series::from_samples(&samples)),
-        cliffs: found.cliffs.iter().map(cliff_line).collect(),
-        steady: steady_line(&found.steady),
+        cliffs: found.found.cliffs.iter().map(cliff_line).collect(),
+        steady: steady_line(&found.found),
         latency: found.latency.map(|latency| LatencyLine {
             p50_us: latency.p50_us,
             p99_us: latency.p99_us,
@@ -148,23 +156,23 @@ pub(super) fn level_report(replay: &Replay, found: &LevelFindings) -> LevelRepor
     }
 }
 
-fn steady_line(steady: &Steady) -> SteadyLine {
-    let state = steady.word();
-    match steady {
-        Steady::Reached { rate, since, evidence, .. } => SteadyLine {
-            state,
-            mb_s: Some(rate.mb_s()),
-            since_s: Some(since.secs()),
-            range: Some(evidence.range),
-            excursion: Some(evidence.excursion),
-        },
-        Steady::Never(evidence) | Steady::Lost(evidence) => SteadyLine {
-            state,
-            range: Some(evidence.range),
-            excursion: Some(evidence.excursion),
-            ..SteadyLine::default()
-        },
-        Steady::TooShort => SteadyLine { state, ..SteadyLine::default() },
+fn steady_line(found: &Analysis) -> SteadyLine {
+    let steady = &found.steady;
+    let settled = if let State::Reached(settled) = steady.state { Some(settled) } else { None };
+    SteadyLine {
+        state: steady.word(),
+        mb_s: settled.map(|settled| settled.rate.mb_s()),
+        bounds_mb_s: settled.map(|settled| (settled.low.mb_s(), settled.high.mb_s())),
+        since_s: settled.map(|settled| settled.since.secs()),
+        range: steady.snia.map(|evidence| evidence.range),
+        excursion: steady.snia.map(|evidence| evidence.excursion),
+        own: steady.own.map(|evidence| (evidence.range, evidence.excursion)),
+        decided: found.first_claim.map(|claim| (claim.decided.secs(), claim.rate.mb_s())),
+        oscillation: steady.oscillation.map(|wave| OscillationLine {
+            period_s: wave.period.secs(),
+            low_mb_s: wave.low.mb_s(),
+            high_mb_s: wave.high.mb_s(),
+        }),
     }
 }
 

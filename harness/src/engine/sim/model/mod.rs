@@ -1,6 +1,6 @@
 //! What a simulated drive is made of, and the server that requests queue at.
 //!
-//! A [`Medium`] (flash behind a collector, a cache over slower cells, a disk, …) says how long it is busy with a
+//! A `Medium` (flash behind a collector, a cache over slower cells, a disk, …) says how long it is busy with a
 //! request; [`DriveModel`] puts around it what is common to all: the queue, latency that overlaps, overhead an I/O,
 //! credits, heat and noise. Pure and seeded. Knows no file, name or default: figures come in as specs (see
 //! `drive`), and a [`Setting`] says what becomes of them in this unit, in this run, at this scale.

@@ -1,0 +1,78 @@
+//! From an imported series to what is said of it.
+
+use super::suites::{cliff_line, curve};
+use crate::analysis::analyze::{Analysis, analyze};
+use crate::analysis::cliff;
+use crate::analysis::known::Known;
+use crate::analysis::series::{Series, Step};
+use crate::analysis::snia::Evidence;
+use crate::analysis::steady::State;
+use crate::import::Imported;
+use crate::report::series::{LatencySummary, SeriesReport, Settled, Stalled};
+use crate::units::{Bytes, Nanos};
+
+/// What is said of a series; `drive` and `range` are what the user knows of them.
+#[must_use]
+pub fn series_report(imported: Imported, drive: Option<Bytes>, range: Option<Bytes>) -> SeriesReport {
+    let own = imported.known;
+    let known = Known { workload: imported.workload(), drive: drive.or(own.drive), range: range.or(own.range), ..own };
+    let series = Series::new(imported.steps.iter().copied());
+    let analysis = analyze(&series, &known);
+    let (cliffs, recoveries) = if imported.segments.is_empty() {
+        (&analysis.cliffs, &analysis.recoveries)
+    } else {
+        let levels = cliff::find_in_segments(&series, &imported.segments);
+        (&levels.cliffs.clone(), &levels.recoveries.clone())
+    };
+    SeriesReport {
+        kind: imported.kind,
+        part: imported.part,
+        bytes: series.total().0,
+        seconds: series.elapsed().secs(),
+        mean_mb_s: series.mean().map(|rate| rate.mb_s()),
+        curve: curve(&series),
+        cliffs: cliffs.iter().map(cliff_line).collect(),
+        recoveries: recoveries.iter().map(cliff_line).collect(),
+        steady: settled(&analysis),
+        stalled: stalled(&imported.steps),
+        latency: imported.latency.map(|latency| LatencySummary {
+            of: latency.of,
+            count: latency.count,
+            mean_us: latency.mean_us,
+            p50_us: latency.p50_us,
+            p99_us: latency.p99_us,
+            max_us: latency.max_us,
+        }),
+        warnings: imported.warnings,
+        files: imported.files,
+    }
+}
+
+fn stalled(steps: &[Step]) -> Option<Stalled> {
+    let (mut at, mut all, mut longest) = (Nanos(0), Nanos(0), (Nanos(0), Nanos(0)));
+    for run in steps.chunk_by(|a, b| (a.bytes.0 == 0) == (b.bytes.0 == 0)) {
+        let span = run.iter().fold(Nanos(0), |sum, step| sum.saturating_add(step.elapsed_ns));
+        if run.iter().all(|step| step.bytes.0 == 0) {
+            all = all.saturating_add(span);
+            longest = if span > longest.0 { (span, at) } else { longest };
+        }
+        at = at.saturating_add(span);
+    }
+    let found = Stalled { seconds: all.secs(), longest_s: longest.0.secs(), longest_at_s: longest.1.secs() };
+    (all.0 > 0).then_some(found)
+}
+
+fn settled(analysis: &Analysis) -> Settled {
+    let steady = &analysis.steady;
+    let level = if let State::Reached(level) = steady.state { Some(level) } else { None };
+    let evidence = |evidence: Evidence| [evidence.range, evidence.excursion];
+    Settled {
+        state: steady.word(),
+        mb_s: level.map(|level| [level.rate, level.low, level.high].map(|rate| rate.mb_s())),
+        since_s: level.map(|level| level.since.secs()),
+        decided: analysis.first_claim.map(|claim| (claim.decided.secs(), claim.rate.mb_s())),
+        own: steady.own.map(evidence),
+        snia: steady.snia.map(evidence),
+        oscillation: steady.oscillation.map(|wave| [wave.period.secs(), wave.low.mb_s(), wave.high.mb_s()]),
+    }
+}
