@@ -49,6 +49,9 @@ pub(super) fn compare(values: &[&Value], bounds: &[Option<(f64, f64)>], level: L
                 return plain(Verdict::Error, format!("{number} is no figure that could be compared"));
             }
             Value::Number(number) => numbers.push(*number),
+            Value::MoreThan(_) if kind != Kind::Capacity => {
+                return plain(Verdict::Error, "only a place can be beyond what was looked at".to_owned());
+            }
             Value::MoreThan(least) => none_up_to.push(*least),
             Value::Absent(why) => absent = Some(*why),
         }

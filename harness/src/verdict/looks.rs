@@ -147,6 +147,8 @@ fn normal_tail(z: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verdict::self_test::Draws;
+    use crate::verdict::student::quantile;
 
     #[test]
     fn a_single_look_spends_all() {
@@ -156,5 +158,36 @@ mod tests {
         }
         let nothing = Levels { held: 0.0, fail: 0.0 };
         assert_eq!((Looks::new(5, 3).after(0), Looks::new(5, 3).after(4)), (nothing, nothing));
+    }
+
+    #[test]
+    fn looks_together_err_as_often_as_is_allowed() {
+        let (baseline, planned, paths) = (5, 4, 200_000);
+        let looks = Looks::new(baseline, planned);
+        let critical: Vec<f64> =
+            (1..=planned).map(|runs| -quantile(1.0 - looks.after(runs).held, f64::from(u32::MAX))).collect();
+        let mut draws = Draws::new(3);
+        let wrong = (0..paths).filter(|_| {
+            // A drive exactly at its tolerance: the mean of its runs against the baseline's.
+            let base = draws.normal() / libm::sqrt(baseline as f64);
+            let mut sum = 0.0;
+            (1..=planned).any(|runs| {
+                sum += draws.normal();
+                let (runs, n) = (runs as f64, baseline as f64);
+                (sum / runs - base) / libm::sqrt(1.0 / runs + 1.0 / n) > critical[runs as usize - 1]
+            })
+        });
+        let share = wrong.count() as f64 / f64::from(paths);
+        assert!((share - HELD_ERROR).abs() < 0.0015, "{share}");
+    }
+
+    #[test]
+    fn the_first_look_spends_the_most_for_held_and_the_least_for_failing() {
+        let looks = Looks::new(5, 3);
+        let levels: Vec<Levels> = (1..=3).map(|runs| looks.after(runs)).collect();
+        // Shares of the information: 0.444, 0.762, 1; the first look spends its own share and no more.
+        assert!((levels[0].held / HELD_ERROR - 0.4444).abs() < 1e-3, "{levels:?}");
+        assert!(levels[0].fail < levels[1].fail && levels[1].fail < levels[2].fail, "{levels:?}");
+        assert!(levels[0].fail < FAIL_ERROR / 100.0 && levels[2].fail < FAIL_ERROR, "{levels:?}");
     }
 }

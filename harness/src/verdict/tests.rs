@@ -145,9 +145,64 @@ fn too_good_to_be_true_is_said() {
 
 #[test]
 fn no_input_is_green_in_silence() {
-    let one = baseline(&[(FLOOR, &[100.0])]);
-    check(&[(FLOOR, Value::Number(f64::NAN))], &one, Verdict::Error, "no figure");
-    check(&[("fill.floor_mib_s", Value::Number(100.0))], &one, Verdict::Error, "vanished or has another name");
+    let three = baseline(&[(FLOOR, &[100.0, 101.0, 99.0])]);
+    let green = |run: &[(&str, Value)], baseline: &Baseline| {
+        matches!(overall(&judged(run, baseline, None)), Verdict::Held | Verdict::Improved)
+    };
+    let floor = |value: f64| [(FLOOR, Value::Number(value))];
+    assert!(green(&floor(100.0), &three));
+    let inputs: [(&str, &[(&str, Value)]); 8] = [
+        ("an empty run", &[]),
+        ("a renamed metric", &[("fill.floor_mib_s", Value::Number(100.0))]),
+        ("NaN", &floor(f64::NAN)),
+        ("infinity", &floor(f64::INFINITY)),
+        ("a negative rate", &floor(-100.0)),
+        ("no rate at all", &floor(0.0)),
+        ("no value", &[(FLOOR, Value::Absent("too-short"))]),
+        ("a place for a rate", &[(FLOOR, Value::MoreThan(100.0))]),
+    ];
+    for (what, run) in inputs {
+        assert!(!green(run, &three), "{what}");
+    }
+    // Runs that do not differ at all, and a single one, are still judged, and by what the profile says of noise.
+    for values in [[100.0; 3].as_slice(), &[100.0]] {
+        let baseline = baseline(&[(FLOOR, values)]);
+        assert!(green(&floor(100.0), &baseline) && !green(&floor(95.5), &baseline), "{values:?}");
+        check(&floor(80.0), &baseline, Verdict::Regressed, "by more than the noise");
+    }
+    check(&floor(100.0), &baseline(&[("fill.read_mb_s", &[100.0])]), Verdict::Error, "vanished");
     let info = baseline(&[("fill.read_mb_s", &[100.0])]);
     check(&[("fill.read_mb_s", Value::Number(100.0))], &info, Verdict::Inconclusive, "");
+    let mut other_unit = candidate(&floor(100.0));
+    other_unit.unit = Some("ffff".to_owned());
+    let judged = together(&[other_unit], &three, None, None);
+    assert_eq!(overall(&judged), Verdict::Inconclusive);
+    assert!(judged[0].reason.contains("(one unit)"), "{judged:?}");
+}
+
+#[test]
+fn runs_of_one_request_are_judged_together_and_a_warm_first_one_is_seen() {
+    let three = baseline(&[(FLOOR, &[100.0, 101.0, 99.0])]);
+    let run = |value: f64| candidate(&[(FLOOR, Value::Number(value))]);
+    let judged = together(&[run(112.0), run(100.5), run(99.5)], &three, None, None);
+    let weighed = judged[0].against.as_ref().and_then(|against| against.weighed.as_ref()).unwrap();
+    assert!(weighed.first_stands_out() < -2.0, "{}", weighed.first_stands_out());
+    let figures = weighed.figures();
+    assert!(figures.iter().zip([112.0, 100.5, 99.5]).all(|(is, expect)| (is - expect).abs() < 1e-9), "{figures:?}");
+    assert_eq!(judged[0].metric.value, Value::Number(100.5));
+    let one = together(&[run(100.5), Candidate { metrics: Vec::new(), ..run(0.0) }], &three, None, None);
+    assert_eq!(overall(&one), Verdict::Error, "a metric that one of two runs lacks");
+}
+
+#[test]
+fn two_units_tell_how_much_units_differ() {
+    let mut two = baseline(&[(FLOOR, &[100.0, 100.5, 103.0, 103.5])]);
+    two.provenance.unit = ["a", "a", "b", "b"].map(str::to_owned).to_vec();
+    let judged = |unit: &str, value: f64| {
+        let run = Candidate { unit: Some(unit.to_owned()), ..candidate(&[(FLOOR, Value::Number(value))]) };
+        overall(&together(&[run], &two, None, None))
+    };
+    assert_eq!(judged("b", 103.0), Verdict::Held, "before and after on one unit are paired");
+    assert_eq!(judged("b", 90.0), Verdict::Regressed);
+    assert_eq!(judged("c", 90.0), Verdict::Inconclusive, "another one may differ as units do");
 }

@@ -4,10 +4,10 @@
 
 /// SplitMix64 (Steele, Lea & Flood 2014, *Fast splittable pseudorandom number generators*, OOPSLA).
 #[derive(Clone, Debug)]
-pub(super) struct Draws(u64);
+pub(in crate::verdict) struct Draws(u64);
 
 impl Draws {
-    pub(super) fn new(seed: u64) -> Draws {
+    pub(in crate::verdict) fn new(seed: u64) -> Draws {
         Draws(seed)
     }
 
@@ -22,7 +22,7 @@ impl Draws {
     }
 
     /// Standard normal (Box & Muller 1958).
-    pub(super) fn normal(&mut self) -> f64 {
+    pub(in crate::verdict) fn normal(&mut self) -> f64 {
         let radius = libm::sqrt(-2.0 * libm::log(self.uniform()));
         radius * libm::cos(2.0 * std::f64::consts::PI * self.uniform())
     }

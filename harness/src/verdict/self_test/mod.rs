@@ -10,6 +10,8 @@ mod table;
 mod world;
 
 pub use claims::{Claim, claims};
+#[cfg(test)]
+pub(super) use draws::Draws;
 pub use rivals::Rival;
 pub use table::{Line, table};
 pub use world::{Subject, World};
