@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use harness::plan::builtin;
 use harness::plan::profile::Profile;
+use harness::report::Report;
 use harness::session::series::Series;
 use harness::session::{self, After, Limits, Outcome, Request, RequestError, Target};
 use harness::target::Consent;
@@ -18,22 +19,28 @@ use crate::progress::Progress;
 use crate::{signals, summary};
 
 pub(crate) fn run(arguments: &RunArguments, console: &mut Console) -> Exit {
-    if let Some(run) = &arguments.discard {
-        return discard(run, console);
+    match &arguments.discard {
+        Some(run) => discard(run, console),
+        None => measure(arguments, console).exit,
     }
+}
+
+/// Measures or resumes.
+pub(crate) fn measure(arguments: &RunArguments, console: &mut Console) -> Made {
     let stop = match signals::stop_flag() {
         Ok(stop) => stop,
         Err(why) => {
-            console.error(&format!("installing the signal handlers failed: {why}"));
-            return Exit::RunFailed;
+            let why = format!("installing the signal handlers failed: {why}");
+            console.error(&why);
+            return Made { why: Some(why), ..Made::default() };
         }
     };
     if let Some(run) = &arguments.resume {
         return resume(run, arguments, console, &stop);
     }
     match series(arguments) {
-        Ok(series) => make(series, arguments.verbose, console, &stop).exit,
-        Err(why) => failed(&why, console),
+        Ok(series) => make(series, arguments.verbose, console, &stop),
+        Err(why) => Made::default().but(&why, console),
     }
 }
 
@@ -43,11 +50,33 @@ pub(crate) struct Made {
     pub(crate) folders: Vec<PathBuf>,
     /// The last run's: its verdict is that of all runs together.
     pub(crate) exit: Exit,
+    /// The report of the last run.
+    pub(crate) report: Option<Report>,
+    /// Why there is no further run, where one should have been.
+    pub(crate) why: Option<String>,
+}
+
+impl Default for Made {
+    fn default() -> Made {
+        Made { folders: Vec::new(), exit: Exit::RunFailed, report: None, why: None }
+    }
+}
+
+impl Made {
+    fn but(self, why: &RequestError, console: &Console) -> Made {
+        Made { exit: failed(why, console), why: Some(why.to_string()), ..self }
+    }
+
+    fn take(&mut self, outcome: Outcome, console: &Console) {
+        self.exit = finish(&outcome, console);
+        self.folders.push(outcome.folder);
+        self.report = Some(outcome.report);
+    }
 }
 
 /// Makes the runs of a series, and prints what came of each.
 pub(crate) fn make(mut series: Series, verbose: bool, console: &mut Console, stop: &Arc<AtomicBool>) -> Made {
-    let mut made = Made { folders: Vec::new(), exit: Exit::RunFailed };
+    let mut made = Made::default();
     loop {
         let mut progress = Progress::new(console, verbose);
         let outcome = match session::run(&series.next_request(), &mut progress, stop) {
@@ -56,11 +85,10 @@ pub(crate) fn make(mut series: Series, verbose: bool, console: &mut Console, sto
                 console.remark(&format!("the write budget is spent: {why}"));
                 return made;
             }
-            Err(why) => return Made { exit: failed(&why, console), ..made },
+            Err(why) => return made.but(&why, console),
         };
         let ended = series.take(&outcome);
-        made.exit = finish(&outcome, console);
-        made.folders.push(outcome.folder);
+        made.take(outcome, console);
         if let Some(ended) = ended {
             if series.runs() > 1 {
                 console.remark(&ended.to_string());
@@ -70,15 +98,17 @@ pub(crate) fn make(mut series: Series, verbose: bool, console: &mut Console, sto
     }
 }
 
-fn resume(run: &Path, arguments: &RunArguments, console: &mut Console, stop: &Arc<AtomicBool>) -> Exit {
+fn resume(run: &Path, arguments: &RunArguments, console: &mut Console, stop: &Arc<AtomicBool>) -> Made {
     let limits = Limits { after: after(arguments), max_time: arguments.max_time };
     let mut progress = Progress::new(console, arguments.verbose);
     let resumed = judging(&arguments.judged, None)
         .and_then(|judging| session::resume(run, limits, &judging, &mut progress, stop));
+    let mut made = Made::default();
     match resumed {
-        Ok(outcome) => finish(&outcome, console),
-        Err(why) => failed(&why, console),
+        Ok(outcome) => made.take(outcome, console),
+        Err(why) => return made.but(&why, console),
     }
+    made
 }
 
 fn after(arguments: &RunArguments) -> After {
