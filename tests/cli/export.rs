@@ -37,7 +37,7 @@ fn promtool_accepts() -> Result<()> {
     let name = "a \"drive\" \\ ::error:: {x=\"y\"} 😀\nstorage_check_verdict{} 1";
     let hostile = Stored {
         drive: serde_json::json!({
-            "name": "nvme9n1", "device": "259:9", "model": name, "serial": "S1", "firmware": name, "size": 1 << 40, "stack": [],
+            "name": "nvme9n1", "device": "259:9", "model": name, "serial": "S1", "firmware": name, "size": 1_u64 << 40, "stack": [],
         }),
         ..Stored::new("hostile", 500.0)
     };
@@ -98,7 +98,7 @@ fn same_figures() -> Result<()> {
     };
     let (exported, own) = (analyze("samples.csv")?, analyze(&run)?);
     ensure!(exported[0]["at_gb"].is_number() && exported == own, "{exported} and {own}");
-    home.call(["export", "csv", "nothing"])?.with_code(2)?.says(&["nothing is no run"])
+    home.call(["export", "csv", "nothing"])?.with_code(2)?.says(&["name a run folder"])
 }
 
 fn whole_files() -> Result<()> {
@@ -108,7 +108,7 @@ fn whole_files() -> Result<()> {
     let file = home.path().join("drive.prom");
     ensure!(fs::read_to_string(&file)?.ends_with("# EOF\n"), "cut");
     let mode = fs::metadata(&file)?.permissions().mode() & 0o777;
-    ensure!(mode & 0o044 == 0o044 || mode & 0o044 == 0o044 & !umask()?, "mode {mode:o}");
+    ensure!(mode == 0o666 & !umask()?, "mode {mode:o}");
     home.call(["export", "openmetrics", &run, "--output", "no/such/folder.prom"])?.with_code(4)?.says(&["failed"])?;
     let left = folder::names(home.path()).into_iter().filter(|name| name.starts_with(".storage-check"));
     ensure!(left.count() == 0, "something was left");
@@ -139,7 +139,7 @@ fn manual() -> Result<()> {
     let shell = Shell::new()?;
     let completions = call(&["completions", "bash"])?.stdout;
     let script = format!(
-        "{completions}\nCOMP_WORDS=(storage-check jud); COMP_CWORD=1; _storage-check storage-check jud storage-check; \
+        "{completions}\nCOMP_WORDS=(storage-check jud); COMP_CWORD=1; _storage__check storage-check jud storage-check; \
          echo \"${{COMPREPLY[*]}}\""
     );
     let completed = cmd!(shell, "bash -c {script}").quiet().read()?;

@@ -156,7 +156,8 @@ fn inputs_are_values() -> Result<()> {
     let home = Home::accepted()?;
     let hostile = "$(touch pwned)`touch pwned`; touch pwned\n::error::injected\nverdict=held";
     for input in ["INPUT_TARGET", "INPUT_PROFILE", "INPUT_BASELINES", "INPUT_MAX_TIME", "INPUT_UNDER_TEST"] {
-        let step = step(home.path(), &[(input, hostile)])?;
+        // The last value of a variable counts.
+        let step = step(home.path(), &[("INPUT_TARGET", DRIVE), (input, hostile)])?;
         ensure!(step.output("verdict") != "held" && step.ended.status.code() != Some(0), "{input}: {}", step.outputs);
         ensure!(!step.annotations().iter().any(|line| line.starts_with("::error::")), "{input}: {}", step.ended.stdout);
     }
