@@ -112,6 +112,7 @@ fn purges() -> Result<()> {
     ended.with_code(0)?;
     run::has_reports(&run)?;
     let purged = carried()?;
-    ensure!(purged + 16 * MIB <= left, "the disk carried {left} bytes, and carries {purged} after the purge");
+    // All of the 16 MiB but what the filesystem itself wrote meanwhile.
+    ensure!(purged + 15 * MIB <= left, "the disk carried {left} bytes, and carries {purged} after the purge");
     Ok(())
 }
