@@ -8,6 +8,7 @@ use junit_report::{Duration, OffsetDateTime, TestCase, TestResult, TestSuite};
 use time::format_description::well_known::Rfc3339;
 
 use super::sentence::sentence;
+use super::table::row;
 use super::{Failure, Report};
 use crate::verdict::Verdict;
 use crate::verdict::judge::{Judged, Role};
@@ -58,7 +59,9 @@ fn metric_case(report: &Report, judged: &Judged) -> TestCase {
         _ => Outcome::Skipped,
     };
     let word = if judged.role == Role::Info && kind == Outcome::Skipped { "info" } else { judged.verdict.word() };
-    let body = format!("{message}\n{}", about(report));
+    let basis = row(judged).basis;
+    let basis = if basis.is_empty() { basis } else { format!("{basis}\n") };
+    let body = format!("{message}\n{basis}{}", about(report));
     case(id, &class(report, Some(&suite)), kind, word, &message, &body)
 }
 

@@ -67,34 +67,40 @@ impl Made {
         Made { exit: failed(why, console), why: Some(why.to_string()), ..self }
     }
 
-    fn take(&mut self, outcome: Outcome, console: &Console) {
-        self.exit = finish(&outcome, console);
-        self.folders.push(outcome.folder);
-        self.report = Some(outcome.report);
+    /// Prints all that is to be said, by the last run.
+    fn ended(self, last: Option<Outcome>, console: &Console) -> Made {
+        let exit = last.as_ref().map_or(self.exit, |last| finish(last, console));
+        Made { exit, report: last.map(|last| last.report), ..self }
     }
 }
 
-/// Makes the runs of a series, and prints what came of each.
+/// Makes the runs of a series: a line for each, and all that is to be said after the last.
 pub(crate) fn make(mut series: Series, verbose: bool, console: &mut Console, stop: &Arc<AtomicBool>) -> Made {
     let mut made = Made::default();
+    let mut last: Option<Outcome> = None;
     loop {
         let mut progress = Progress::new(console, verbose);
         let outcome = match session::run(&series.next_request(), &mut progress, stop) {
             Ok(outcome) => outcome,
-            Err(RequestError::Budget(why)) if series.has_begun() => {
+            Err(RequestError::Budget(why)) if last.is_some() => {
                 console.remark(&format!("the write budget is spent: {why}"));
-                return made;
+                return made.ended(last, console);
             }
             Err(why) => return made.but(&why, console),
         };
         let ended = series.take(&outcome);
-        made.take(outcome, console);
-        if let Some(ended) = ended {
-            if series.runs() > 1 {
-                console.remark(&ended.to_string());
-            }
-            return made;
+        made.folders.push(outcome.folder.clone());
+        let Some(ended) = ended else {
+            let verdict = summary::verdict_line(&outcome.report, console);
+            let (run, folder) = (made.folders.len(), outcome.folder.display());
+            console.remark(&format!("run {run} of at most {}: {verdict}; reports in {folder}", series.runs()));
+            last = Some(outcome);
+            continue;
+        };
+        if series.runs() > 1 {
+            console.remark(&ended.to_string());
         }
+        return made.ended(Some(outcome), console);
     }
 }
 
@@ -103,12 +109,13 @@ fn resume(run: &Path, arguments: &RunArguments, console: &mut Console, stop: &Ar
     let mut progress = Progress::new(console, arguments.verbose);
     let resumed = judging(&arguments.judged, None)
         .and_then(|judging| session::resume(run, limits, &judging, &mut progress, stop));
-    let mut made = Made::default();
     match resumed {
-        Ok(outcome) => made.take(outcome, console),
-        Err(why) => return made.but(&why, console),
+        Ok(outcome) => {
+            let made = Made { folders: vec![outcome.folder.clone()], ..Made::default() };
+            made.ended(Some(outcome), console)
+        }
+        Err(why) => Made::default().but(&why, console),
     }
-    made
 }
 
 fn after(arguments: &RunArguments) -> After {
