@@ -28,11 +28,13 @@ pub(crate) fn trials() -> Vec<Trial> {
     ]
 }
 
-const DRIVE: &str = "sim:consumer-tlc?scale=16&cv=0.5%";
+/// A simulated drive whose runs differ by half a percent.
+pub(crate) const DRIVE: &str = "sim:consumer-tlc?scale=16&cv=0.5%";
 const PROFILE: &str = "name = \"gate\"\nversion = 1\n\n[fill]\nsize = \"6GiB\"\nsegments = 24\nblock = \"1MiB\"\n\
                        queue_depth = 4\ninterval = \"200ms\"\nverify = false\n";
 
-struct Home(TempDir);
+/// A folder with the profile `gate.toml`.
+pub(crate) struct Home(TempDir);
 
 impl Home {
     fn new() -> Result<Home> {
@@ -42,7 +44,7 @@ impl Home {
     }
 
     /// Three runs of the drive, accepted.
-    fn accepted() -> Result<Home> {
+    pub(crate) fn accepted() -> Result<Home> {
         let home = Home::new()?;
         home.run(DRIVE, &["--repeat", "3", "--out", "first"])?.with_code(0)?;
         let runs = folder::names(&home.path().join("first")).into_iter().map(|run| format!("first/{run}"));
@@ -53,11 +55,11 @@ impl Home {
         Ok(home)
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
 
-    fn call<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Result<Ended> {
+    pub(crate) fn call<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Result<Ended> {
         plain().call(self.path(), arguments).end()
     }
 

@@ -6,11 +6,15 @@ mod analyze;
 mod around;
 mod cliff;
 mod corruption;
+mod embed;
+mod export;
 mod gate;
+mod github;
 mod kill;
 mod levels;
 mod output;
 mod quick;
+mod reframe;
 mod refusals;
 mod rw_kill;
 mod score;
@@ -45,6 +49,10 @@ fn main() -> ExitCode {
         rw_kill::trials(),
         score::trials(),
         served::trials(),
+        export::trials(),
+        github::trials(),
+        reframe::trials(),
+        embed::trials(),
     ];
     rig::main(subjects.into_iter().flatten().collect())
 }

@@ -7,9 +7,8 @@
 use junit_report::{Duration, OffsetDateTime, TestCase, TestResult, TestSuite};
 use time::format_description::well_known::Rfc3339;
 
-use super::table::{exact, row};
+use super::sentence::sentence;
 use super::{Failure, Report};
-use crate::analysis::metric::Value;
 use crate::verdict::Verdict;
 use crate::verdict::judge::{Judged, Role};
 
@@ -51,7 +50,7 @@ pub fn render(report: &Report) -> Result<String, JunitError> {
 fn metric_case(report: &Report, judged: &Judged) -> TestCase {
     let id = &judged.metric.id;
     let suite = id.split('.').next().unwrap_or(id).replace('_', "-");
-    let message = message(judged);
+    let message = sentence(judged);
     let kind = match (judged.verdict, judged.role) {
         (Verdict::Regressed, Role::Gate) => Outcome::Failure,
         (Verdict::Error, _) => Outcome::Error,
@@ -113,35 +112,14 @@ fn class(report: &Report, suite: Option<&str>) -> String {
     format!("storage-check.{profile}{suite}")
 }
 
-/// The whole verdict in one line: metric, verdict, figure, range, baseline, reason.
-fn message(judged: &Judged) -> String {
-    let row = row(judged);
-    let measured = match (&judged.metric.value, exact(&judged.metric)) {
-        (Value::Absent(_), _) => format!("no value ({})", row.value),
-        (_, Some(exact)) => format!("measured {exact} {}", judged.metric.unit),
-        _ => format!("measured {}", row.value),
-    };
-    let mut text = format!("{} {}: {measured}", row.id, row.verdict);
-    if !row.range.is_empty() {
-        text += &format!(" ({})", row.range);
-    }
-    if !row.baseline.is_empty() {
-        text += &format!(", baseline {}", row.baseline);
-        let more = [("change", &row.change), ("tolerance", &row.tolerance)];
-        more.iter().filter(|(_, what)| !what.is_empty()).for_each(|(name, what)| text += &format!(", {name} {what}"));
-    }
-    let reason = match (judged.reason.as_str(), judged.verdict) {
-        ("", Verdict::NoBaseline) => "there is no baseline to compare it with",
-        (reason, _) => reason,
-    };
-    if reason.is_empty() { text } else { format!("{text}; {reason}") }
-}
-
 /// What a reader of a single case must know of the run.
 fn about(report: &Report) -> String {
     let mut text = format!("{}\n", report.headline);
     text += &format!("drive: {}\ntarget: {}\n", report.target.drive, report.target.path);
     text += &format!("profile: {} {}\nrun: {}\n", report.profile.name, report.profile.version, report.run);
+    if let Some(baseline) = &report.baseline {
+        text += &format!("baseline: {}, accepted {}\n", baseline.path, baseline.accepted);
+    }
     report.changes.iter().for_each(|change| text += &format!("changed: {change}\n"));
     report.notes.iter().take(20).for_each(|note| text += &format!("note: {note}\n"));
     text
@@ -193,7 +171,8 @@ fn allowed(char: &char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{FailureKind, samples};
+    use crate::analysis::metric::Value;
+    use crate::report::{BaselineLine, FailureKind, samples};
     use crate::verdict::baseline::Level;
     use crate::verdict::compare::Against;
 
@@ -247,6 +226,18 @@ mod tests {
         let message = "message=\"fill.fast_mb_s regressed: measured 450 MB/s, baseline 512 MB/s, change -12.1 %, \
                        tolerance 5 %; worse\"";
         assert!(text(&report).contains(message), "{}", text(&report));
+    }
+
+    #[test]
+    fn every_case_that_does_not_pass_names_the_baselines_file() {
+        let mut report = samples::finished();
+        let path = "baselines/fusion/acceptance.toml".to_owned();
+        report.baseline = Some(BaselineLine { path, accepted: "2026-01-01".to_owned(), ..BaselineLine::default() });
+        let xml = text(&report);
+        let failed = xml.matches("<failure").count() + xml.matches("<error").count();
+        let named = xml.matches("\nbaseline: baselines/fusion/acceptance.toml, accepted 2026-01-01\n").count();
+        // And once for the suite.
+        assert_eq!((failed, named), (1, 2), "{xml}");
     }
 
     #[test]

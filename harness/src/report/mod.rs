@@ -9,11 +9,15 @@ use crate::verdict::Verdict;
 use crate::verdict::judge::Judged;
 use crate::verdict::surroundings::Change;
 
+pub mod bencher;
 pub mod compare;
 pub mod curve;
+pub mod github;
 pub mod json;
 pub mod junit;
 pub mod markdown;
+pub mod openmetrics;
+mod sentence;
 pub mod series;
 pub mod table;
 mod text;

@@ -10,6 +10,7 @@ pub mod check;
 mod command;
 pub mod compare;
 pub mod compose;
+pub mod export;
 pub mod folder;
 pub mod judging;
 mod measure;

@@ -3,6 +3,7 @@
 //! Only the words and their help; the commands are in files of their own.
 
 mod analyze;
+mod export;
 mod judge;
 
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use harness::units::{Bytes, Nanos, parse_bytes, parse_nanos};
 
 pub(crate) use analyze::*;
+pub(crate) use export::*;
 pub(crate) use judge::*;
 
 const EXAMPLES: &str = "\
@@ -21,12 +23,21 @@ Examples:
         say what the acceptance profile would write and how long it would take, and stop
   cargo xtask storage-check run --target /mnt/new --fill-volume /mnt/new --profile fill-volume
         fill a filesystem of its own to find the capacity at the cliff
+  cargo xtask storage-check run --profile ci --repeat 5
+        measure until it is decided whether the drive is as good as its baseline (`baseline accept` makes one)
   cargo xtask storage-check run --resume storage-check-runs/20261130T132402Z-vda-acceptance
         go on with a run that was cut
 
 Exit codes:
-  0 held, improved, or a first run   1 regressed, verify errors, limit broken   2 wrong arguments or file
-  3 target refused   4 run failed or interrupted   5 inconclusive   6 no baseline where one is required";
+  0  held, improved, or a first run
+  1  regressed, blocks that read back wrong, or a limit broken
+  2  wrong arguments, or a file that cannot be used
+  3  target refused, nothing was written to it
+  4  run failed or interrupted
+  5  inconclusive
+  6  no baseline where one is required (--require-baseline, or CI is set)
+
+What the words mean and how to read a report: docs/guide in the source.";
 
 /// Measures a drive under fill and random-write suites, and says whether it became worse.
 #[derive(Debug, Parser)]
@@ -59,7 +70,18 @@ pub(crate) enum Command {
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArguments),
     /// Prove on drives whose truth is known that the gate passes what is equal and fails what is worse
+    #[command(after_help = SELF_TEST_EXAMPLES)]
     SelfTest(SelfTestArguments),
+    /// Turn a stored run into CSV, an OpenMetrics file, Bencher's JSON, or one of the reports
+    #[command(after_help = EXPORT_EXAMPLES)]
+    Export(ExportArguments),
+    /// Run as a step of a GitHub workflow: summary, annotations and outputs besides the run folder
+    #[command(after_help = GITHUB_EXAMPLES)]
+    Github(GithubArguments),
+    /// Print the completions of a shell
+    Completions(CompletionsArguments),
+    /// Write the manual as man pages
+    Man(ManArguments),
 }
 
 /// What to measure, by what, and where the files go.
@@ -120,7 +142,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "CMD", conflicts_with_all = ["resume", "discard"])]
     pub(crate) before_run: Vec<String>,
     /// At the end, leave the drive as it is, or tell it which space is unused
-    #[arg(long, value_enum, default_value_t = AfterRun::Leave)]
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = AfterRun::Leave)]
     pub(crate) after: AfterRun,
     /// Print every record of the journal as it is written
     #[arg(long, short)]
@@ -171,7 +193,10 @@ impl Arguments {
             Some(Command::Judge(arguments)) => arguments.options,
             Some(Command::Baseline(arguments)) => arguments.command.options(),
             Some(Command::Analyze(arguments)) => arguments.options,
-            Some(Command::Compare(_)) => Options { format: Format::Text, quiet: false },
+            Some(Command::Github(arguments)) => arguments.run.options,
+            Some(Command::Compare(_) | Command::Export(_) | Command::Completions(_) | Command::Man(_)) => {
+                Options { format: Format::Text, quiet: false }
+            }
             Some(Command::SelfTest(arguments)) => arguments.options,
         }
     }

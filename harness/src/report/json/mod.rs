@@ -183,7 +183,7 @@ struct FailureLine<'a> {
 }
 
 /// A float to six significant digits; one that is not finite is `null`.
-struct Number(f64);
+pub(super) struct Number(pub(super) f64);
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -74,7 +74,8 @@ pub(super) fn notes(replay: &Replay, incomparable: &[String]) -> Vec<String> {
         notes.push(format!("{} was left out: {}", skipped.what, skipped.reason));
     }
     if replay.header.environment.get("build") == Some("debug") {
-        notes.push("measured by a debug build, which is slower than a release build".to_owned());
+        notes
+            .push("measured by a debug build: not comparable with runs of a release build, and no baseline".to_owned());
     }
     let zeros = |phase: &PhaseReplay| {
         let planned = replay.header.plan.phase(&phase.id);
