@@ -11,12 +11,15 @@ use crate::verdict::surroundings::Change;
 
 pub mod compare;
 pub mod curve;
+pub mod html;
 pub mod json;
 pub mod junit;
 pub mod markdown;
 pub mod series;
+pub mod svg;
 pub mod table;
 mod text;
+mod words;
 
 #[cfg(test)]
 pub(crate) mod samples;
@@ -136,6 +139,10 @@ pub struct FillReport {
     pub seconds: f64,
     /// Throughput over bytes written, at most a few hundred points.
     pub curve: Vec<Point>,
+    /// What was measured, interval by interval.
+    pub intervals: Vec<Interval>,
+    /// The same curve of the baseline's runs, where it holds one.
+    pub ghost: Option<Ghost>,
     /// Cliffs in order.
     pub cliffs: Vec<CliffLine>,
     /// Bad blocks of the read-back that are named, at most some tens.
@@ -153,8 +160,14 @@ pub struct LevelReport {
     pub bytes: u64,
     /// Time it took.
     pub seconds: f64,
+    /// Bytes of the drive in use meanwhile, in GB, others' data counted; none where nothing says so.
+    pub used_gb: Option<f64>,
     /// Throughput over bytes written since the prefill, at most a few hundred points.
     pub curve: Vec<Point>,
+    /// What was measured, interval by interval.
+    pub intervals: Vec<Interval>,
+    /// The same curve of the baseline's runs, where it holds one.
+    pub ghost: Option<Ghost>,
     /// Cliffs in order.
     pub cliffs: Vec<CliffLine>,
     /// Whether it settled.
@@ -234,6 +247,28 @@ pub struct Point {
     pub at_gb: f64,
     /// MB/s over the step.
     pub mb_s: f64,
+}
+
+/// What one interval measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// Its end, in seconds since the suite began; time between a cut and its resumption is left out.
+    pub end_s: f64,
+    /// Its length in seconds.
+    pub elapsed_s: f64,
+    /// Bytes that completed in it.
+    pub bytes: u64,
+}
+
+/// What the accepted runs did, at equal shares of the bytes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ghost {
+    /// Runs that it rests on.
+    pub runs: usize,
+    /// GB written at the end of each step.
+    pub at_gb: Vec<f64>,
+    /// Least, middle and greatest MB/s of the runs over the step.
+    pub mb_s: Vec<[f64; 3]>,
 }
 
 /// One cliff.
