@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::plan::phase::Plan;
 use crate::verdict::Verdict;
+use crate::verdict::curve::Spread;
 use crate::verdict::judge::Judged;
 use crate::verdict::surroundings::Change;
 
@@ -65,6 +66,9 @@ pub struct Report {
     pub changes: Vec<Change>,
     /// The baseline that was found; none where there is none.
     pub baseline: Option<BaselineLine>,
+    /// What the baseline's runs did, by suite or level, such as `fill` or `random_write.25pct`, where it was compared
+    /// with and holds curves.
+    pub ghosts: BTreeMap<String, Spread>,
     /// Bytes written in all.
     pub bytes_written: u64,
     /// From the first phase to the end, without the time between a cut and its resumption.
@@ -141,8 +145,6 @@ pub struct FillReport {
     pub curve: Vec<Point>,
     /// What was measured, interval by interval.
     pub intervals: Vec<Interval>,
-    /// The same curve of the baseline's runs, where it holds one.
-    pub ghost: Option<Ghost>,
     /// Cliffs in order.
     pub cliffs: Vec<CliffLine>,
     /// Bad blocks of the read-back that are named, at most some tens.
@@ -166,8 +168,6 @@ pub struct LevelReport {
     pub curve: Vec<Point>,
     /// What was measured, interval by interval.
     pub intervals: Vec<Interval>,
-    /// The same curve of the baseline's runs, where it holds one.
-    pub ghost: Option<Ghost>,
     /// Cliffs in order.
     pub cliffs: Vec<CliffLine>,
     /// Whether it settled.
@@ -258,17 +258,6 @@ pub struct Interval {
     pub elapsed_s: f64,
     /// Bytes that completed in it.
     pub bytes: u64,
-}
-
-/// What the accepted runs did, at equal shares of the bytes.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Ghost {
-    /// Runs that it rests on.
-    pub runs: usize,
-    /// GB written at the end of each step.
-    pub at_gb: Vec<f64>,
-    /// Least, middle and greatest MB/s of the runs over the step.
-    pub mb_s: Vec<[f64; 3]>,
 }
 
 /// One cliff.

@@ -3,11 +3,12 @@
 //! Only for tests: knows no journal and measures nothing.
 
 use super::{
-    CliffLine, Failure, FailureKind, FillReport, FsefLine, Ghost, Interval, LatencyLine, LevelReport, Point, ProfileLine, Report,
-    SteadyLine, Target,
+    CliffLine, Failure, FailureKind, FillReport, FsefLine, Interval, LatencyLine, LevelReport, Point, ProfileLine,
+    Report, SteadyLine, Target,
 };
 use crate::analysis::metric::{Metric, Value};
 use crate::verdict::Verdict;
+use crate::verdict::curve::Spread;
 use crate::verdict::judge::{Judged, Role};
 
 /// Text that breaks careless renderers: NUL, ANSI, C1, CDATA's end, markup, table and fence syntax,
@@ -87,6 +88,7 @@ pub(crate) fn finished() -> Report {
         failure: None,
         changes: Vec::new(),
         baseline: None,
+        ghosts: [("fill".to_owned(), ghost())].into(),
         bytes_written: 1_072_500_000_000,
         elapsed_s: 7_412.345_678,
     }
@@ -104,7 +106,6 @@ fn fill() -> FillReport {
         seconds: 6_950.5,
         curve,
         intervals,
-        ghost: Some(ghost()),
         cliffs: vec![CliffLine {
             at_gb: 121.332_826,
             low_gb: 120.259_1,
@@ -128,9 +129,9 @@ fn intervals(curve: &[Point], gb: f64) -> Vec<Interval> {
 }
 
 /// Accepted runs that were a tenth faster behind the cliff.
-fn ghost() -> Ghost {
+fn ghost() -> Spread {
     let rates = |step: u32| if step < 12 { [2350.0, 2384.0, 2410.0] } else { [146.0, 152.0, 158.0] };
-    Ghost {
+    Spread {
         runs: 3,
         at_gb: (0..100).map(|step| f64::from(step + 1) * 10.725).collect(),
         mb_s: (0..100).map(rates).collect(),
@@ -146,7 +147,6 @@ fn level() -> LevelReport {
         seconds: 3_600.0,
         used_gb: Some(540.0),
         intervals: intervals(&curve, 5.4),
-        ghost: None,
         curve,
         cliffs: Vec::new(),
         steady: SteadyLine {

@@ -70,7 +70,9 @@ pub(super) fn verdict(verdict: Verdict) -> &'static str {
 #[must_use]
 pub(super) fn next(report: &Report) -> &'static str {
     match (report.failure.as_ref().map(|failure| failure.kind), report.verdict) {
-        (Some(FailureKind::Refused), _) => "Nothing was measured. The reason above says what to change; then run again.",
+        (Some(FailureKind::Refused), _) => {
+            "Nothing was measured. The reason above says what to change; then run again."
+        }
         (Some(FailureKind::Interrupted), _) => "Go on with it: storage-check run --resume with this run's folder.",
         (Some(FailureKind::Failed), _) | (None, Verdict::Error) => {
             "This says nothing of the drive's speed. Remove the cause above, and run again."

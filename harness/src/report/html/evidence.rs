@@ -20,7 +20,8 @@ pub(super) fn evidence(judged: &Judged) -> Vec<String> {
     let kind = if matches!(level, Level::MoreThan(_)) { "no cliff" } else { "the middle" };
     lines.push(format!("baseline: {}, {kind} of {runs} runs; this: {}", row.baseline, row.value));
     if let Some(weighed) = weighed {
-        let figures: Vec<String> = weighed.figures().iter().map(|figure| crate::report::table::number(*figure)).collect();
+        let figures: Vec<String> =
+            weighed.figures().iter().map(|figure| crate::report::table::number(*figure)).collect();
         if figures.len() > 1 {
             lines.push(format!("the runs judged together: {}", figures.join(", ")));
         }

@@ -37,7 +37,7 @@ pub(super) fn first_screen(report: &Report) -> Markup {
             }
             p.next { strong { "What now: " } (words::next(report)) }
             @if !report.notes.is_empty() {
-                details.notes open[report.notes.len() < 4] {
+                details.notes {
                     summary { "To believe the figures, know that … (" (report.notes.len()) ")" }
                     ul { @for note in report.notes.iter().take(40) { li { (text(note)) } } }
                 }
@@ -54,7 +54,9 @@ fn cards(report: &Report) -> (Vec<Row>, usize) {
     let mut chosen: Vec<Row> = rows.iter().filter(of_verdict).cloned().collect();
     if matches!(report.verdict, Verdict::Held | Verdict::NoBaseline) {
         // All is as it should be: whatever has a figure is worth a look.
-        chosen.retain(|row| row.value.starts_with(|first: char| first.is_ascii_digit()) && row.id != "fill.verify_errors");
+        chosen.retain(|row| {
+            row.value.starts_with(|first: char| first.is_ascii_digit()) && row.id != "fill.verify_errors"
+        });
     }
     let more = chosen.len().saturating_sub(MOST_CARDS);
     chosen.truncate(MOST_CARDS);
@@ -69,7 +71,7 @@ fn card(row: &Row) -> Markup {
                 p.size { (row.value) }
             } @else {
                 p.size { (row.change) }
-                p { strong { (row.value) } ", accepted " (row.baseline) }
+                p { strong { (row.value) } ", baseline " (row.baseline) }
             }
             @if !row.tolerance.is_empty() { p.quiet { "a loss of " (row.tolerance) " is tolerated" } }
             @if row.change.is_empty() && !row.reason.is_empty() { p.quiet { (text(&row.reason)) } }

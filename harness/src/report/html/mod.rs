@@ -104,7 +104,8 @@ mod tests {
     fn the_first_words_are_the_verdict_and_the_metric_that_made_it() {
         let page = render(&samples::finished());
         let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("no {text} in\n{page}"));
-        let order = ["<h1", "Regressed", "Fill: floor", "400 MB/s", "What now", "<svg", "id=\"metrics\"", "report.json"];
+        let order =
+            ["<h1", "Regressed", "Fill: floor", "400 MB/s", "What now", "<svg", "id=\"metrics\"", "report.json"];
         assert!(order.windows(2).all(|pair| at(pair[0]) < at(pair[1])), "{page}");
     }
 

@@ -78,12 +78,22 @@ fn cliffs(cliffs: &[CliffLine]) -> Markup {
                 @for (at, cliff) in cliffs.iter().enumerate() {
                     li {
                         "Cliff " (at + 1) " at " strong { (number(cliff.at_gb)) " GB" }
-                        ", surely between " (number(cliff.low_gb)) " and " (number(cliff.high_gb)) " GB: from "
+                        " (" (place(cliff)) "): from "
                         (number(cliff.before_mb_s)) " to " (number(cliff.after_mb_s)) " MB/s."
                     }
                 }
             }
         }
+    }
+}
+
+/// How well the place is known.
+fn place(cliff: &CliffLine) -> String {
+    let (low, high) = (number(cliff.low_gb), number(cliff.high_gb));
+    if low == high {
+        format!("known to {} GB", number(cliff.high_gb - cliff.low_gb))
+    } else {
+        format!("between {low} and {high} GB")
     }
 }
 

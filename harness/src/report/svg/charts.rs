@@ -6,17 +6,23 @@
 use super::thin::{MOST, shares};
 use super::{Axis, Chart, Layer, Role, Scale, Shape};
 use crate::report::table::number;
-use crate::report::{CliffLine, FillReport, Ghost, Interval, LatencyLine, LevelReport, Point, Report, words};
+use crate::report::{CliffLine, FillReport, Interval, LatencyLine, LevelReport, Point, Report, words};
 use crate::verdict::baseline::Level;
+use crate::verdict::curve::Spread;
 
 /// Pictures of the fill.
 #[must_use]
 pub fn fill(report: &Report, fill: &FillReport) -> Vec<Chart> {
     let baseline = accepted(report, "fill.cliff_gb");
-    let mut charts: Vec<Chart> =
-        over_bytes("Fill: throughput over bytes written", &fill.curve, &fill.cliffs, fill.ghost.as_ref(), baseline)
-            .into_iter()
-            .collect();
+    let mut charts: Vec<Chart> = over_bytes(
+        "Fill: throughput over bytes written",
+        &fill.curve,
+        &fill.cliffs,
+        report.ghosts.get("fill"),
+        baseline,
+    )
+    .into_iter()
+    .collect();
     charts.extend(over_time("Fill: throughput over time", &fill.intervals, None));
     charts
 }
@@ -27,19 +33,23 @@ pub fn level(report: &Report, level: &LevelReport) -> Vec<Chart> {
     let name = format!("Random writes at {}", words::level(&level.level));
     let id = |figure: &str| format!("random_write.{}.{figure}", level.level);
     let mut charts = Vec::new();
-    charts.extend(over_time(&format!("{name}: throughput over time"), &level.intervals, Some(level)).map(|mut chart| {
-        if let Some(accepted) = accepted(report, &id("steady_mb_s")) {
-            let (low, high) = chart.x.scale.ends();
-            let line = Shape::Line(vec![(low, accepted), (high, accepted)]);
-            chart.layers.push(Layer::new(Role::Ghost, "baseline, steady", line));
-            chart.description += &format!(" The baseline's steady rate is {} MB/s.", number(accepted));
-        }
-        chart
-    }));
+    charts.extend(over_time(&format!("{name}: throughput over time"), &level.intervals, Some(level)).map(
+        |mut chart| {
+            if let Some(accepted) = accepted(report, &id("steady_mb_s")) {
+                let (low, high) = chart.x.scale.ends();
+                let line = Shape::Line(vec![(low, accepted), (high, accepted)]);
+                chart.layers.push(Layer::new(Role::Ghost, "baseline, steady", line));
+                chart.description += &format!(" The baseline's steady rate is {} MB/s.", number(accepted));
+            }
+            chart
+        },
+    ));
     let baseline = accepted(report, &id("cliff_gb"));
     let title = format!("{name}: throughput over bytes written");
-    charts.extend(over_bytes(&title, &level.curve, &level.cliffs, level.ghost.as_ref(), baseline));
-    let of_baseline = [("p99_us", 1), ("p999_us", 2)].map(|(figure, nines)| Some((nines, accepted(report, &id(figure))?)));
+    let ghost = report.ghosts.get(&format!("random_write.{}", level.level));
+    charts.extend(over_bytes(&title, &level.curve, &level.cliffs, ghost, baseline));
+    let of_baseline =
+        [("p99_us", 1), ("p999_us", 2)].map(|(figure, nines)| Some((nines, accepted(report, &id(figure))?)));
     charts.extend(level.latency.map(|latency| percentiles(&format!("{name}: latency"), latency, of_baseline)));
     charts
 }
@@ -95,7 +105,7 @@ fn over_bytes(
     title: &str,
     curve: &[Point],
     cliffs: &[CliffLine],
-    ghost: Option<&Ghost>,
+    ghost: Option<&Spread>,
     baseline_gb: Option<f64>,
 ) -> Option<Chart> {
     let line = middles(curve);
@@ -247,7 +257,7 @@ pub(crate) fn middles(curve: &[Point]) -> Vec<(f64, f64)> {
     middles.collect()
 }
 
-fn steps(ghost: &Ghost, end: f64) -> Vec<(f64, [f64; 3])> {
+fn steps(ghost: &Spread, end: f64) -> Vec<(f64, [f64; 3])> {
     let middles = ghost.at_gb.iter().scan(0.0, |start, at| {
         let middle = (*start + at) / 2.0;
         *start = *at;
@@ -268,9 +278,9 @@ fn most(values: impl Iterator<Item = f64>) -> Option<f64> {
 }
 
 fn mean(intervals: &[Interval]) -> f64 {
-    let (bytes, seconds) = intervals.iter().fold((0.0, 0.0), |(bytes, seconds), interval| {
-        (bytes + interval.bytes as f64, seconds + interval.elapsed_s)
-    });
+    let (bytes, seconds) = intervals
+        .iter()
+        .fold((0.0, 0.0), |(bytes, seconds), interval| (bytes + interval.bytes as f64, seconds + interval.elapsed_s));
     if seconds > 0.0 { bytes / 1e6 / seconds } else { 0.0 }
 }
 

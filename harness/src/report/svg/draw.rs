@@ -9,14 +9,14 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use super::{Chart, HEIGHT, Layer, Role, Scale, Shape, WIDTH};
 
 /// Size of words.
-const FONT: u32 = 25;
+const FONT: u32 = 28;
 /// Room for a character of the legend on a phone, where the style sheet enlarges words.
 const CHARACTER: usize = 21;
 const LEFT: u32 = 118;
 const RIGHT: u32 = 34;
 const BOTTOM: u32 = 104;
 /// Height of a row of the legend.
-const ROW: u32 = 50;
+const ROW: u32 = 52;
 /// Width of a sample in the legend.
 const SAMPLE: usize = 62;
 
@@ -91,7 +91,8 @@ fn all(chart: &Chart, area: &Area<'_>) -> Drawn {
     for (layer, at, row) in legend(chart) {
         sample(area, layer, at as i32, (8 + row * ROW) as i32)?;
     }
-    let place = |text: &str, at: (i32, i32), to| Text::new(label(text), at, words(Role::Text).pos(Pos::new(to, VPos::Top)));
+    let place =
+        |text: &str, at: (i32, i32), to| Text::new(label(text), at, words(Role::Text).pos(Pos::new(to, VPos::Top)));
     area.draw(&place(&chart.y.label, (16, top as i32 - 46), HPos::Left))?;
     area.draw(&place(&chart.x.label, ((WIDTH - RIGHT) as i32, HEIGHT as i32 - 48), HPos::Right))?;
     Ok(())

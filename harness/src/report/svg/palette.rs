@@ -93,7 +93,8 @@ impl Role {
 #[must_use]
 pub fn style() -> String {
     let hex = |(red, green, blue): (u8, u8, u8)| format!("#{red:02X}{green:02X}{blue:02X}");
-    let mut sheet = ".chart text{font-family:system-ui,sans-serif}.chart .empty{font-size:26px}\n".to_owned();
+    let mut sheet =
+        ".chart text{font-family:system-ui,sans-serif;font-size:27px}.chart .title{font-size:40px}\n".to_owned();
     for Look { light, dashes, .. } in LOOKS.iter().filter(|look| !look.dashes.is_empty()) {
         let _ = writeln!(sheet, ".chart [stroke=\"{}\"]{{stroke-dasharray:{dashes}}}", hex(*light));
     }

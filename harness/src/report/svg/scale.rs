@@ -39,7 +39,11 @@ impl Scale {
     pub fn fitting(values: impl IntoIterator<Item = f64>) -> Scale {
         let values: Vec<f64> = values.into_iter().filter(|value| value.is_finite() && *value > 0.0).collect();
         let (least, most) = ends(&values);
-        if values.len() > 1 && most / least > WIDE { Scale::log(least / 1.3, most * 1.3) } else { Scale::from_zero(values) }
+        if values.len() > 1 && most / least > WIDE {
+            Scale::log(least / 1.3, most * 1.3)
+        } else {
+            Scale::from_zero(values)
+        }
     }
 
     /// By the logarithm between two values above zero.

@@ -28,18 +28,27 @@ pub(super) fn shares(intervals: &[Interval], most: usize) -> Vec<Share> {
     let whole = end.is_finite() && end > 0.0 && most > 0;
     let width = if whole { end / most.min(intervals.len()) as f64 } else { return Vec::new() };
     let share = |interval: &Interval| (interval.end_s / width - 1e-9).max(0.0) as usize;
-    intervals.chunk_by(|a, b| share(a) == share(b)).filter_map(of).collect()
+    let longest = intervals.iter().map(|interval| interval.elapsed_s).fold(0.0, f64::max);
+    intervals.chunk_by(|a, b| share(a) == share(b)).filter_map(|share| of(share, longest / 2.0)).collect()
 }
 
-fn of(intervals: &[Interval]) -> Option<Share> {
+/// `least_s`: what is shorter has no rate of its own. An interval that a segment's end cuts leaves pieces in which a
+/// completion or two are any rate at all.
+fn of(intervals: &[Interval], least_s: f64) -> Option<Share> {
     let (first, last) = (intervals.first()?, intervals.last()?);
     let seconds: f64 = intervals.iter().map(|interval| interval.elapsed_s).sum();
     let bytes: f64 = intervals.iter().map(|interval| interval.bytes as f64).sum();
-    let timed = intervals.iter().filter(|interval| interval.elapsed_s > 0.0);
-    let rates = timed.map(|interval| interval.bytes as f64 / 1e6 / interval.elapsed_s);
-    let (low, high) = rates.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), rate| (low.min(rate), high.max(rate)));
+    let mean = bytes / 1e6 / seconds;
+    let (mut low, mut high, mut stretch) = (mean, mean, (0.0, 0.0));
+    for interval in intervals {
+        stretch = (stretch.0 + interval.bytes as f64, stretch.1 + interval.elapsed_s);
+        if stretch.1 >= least_s && stretch.1 > 0.0 {
+            let rate = stretch.0 / 1e6 / stretch.1;
+            (low, high, stretch) = (low.min(rate), high.max(rate), (0.0, 0.0));
+        }
+    }
     let start = first.end_s - first.elapsed_s;
-    (seconds > 0.0).then(|| Share { at_s: (start + last.end_s) / 2.0, mean: bytes / 1e6 / seconds, low, high })
+    (seconds > 0.0).then_some(Share { at_s: (start + last.end_s) / 2.0, mean, low, high })
 }
 
 #[cfg(test)]
@@ -61,6 +70,13 @@ mod tests {
         let most = shares.iter().map(|share| share.high).fold(0.0, f64::max);
         let mean = shares.iter().map(|share| share.mean).sum::<f64>() / MOST as f64;
         assert!((least, most) == (0.0, 900.0) && (mean - 100.07).abs() < 1e-6, "{least} {most} {mean}");
+    }
+
+    #[test]
+    fn a_piece_of_an_interval_is_no_peak() {
+        let piece = |end_s, elapsed_s, bytes| Interval { end_s, elapsed_s, bytes };
+        let cut = [piece(1.0, 1.0, 100_000_000), piece(1.001, 0.001, 8_000_000), piece(2.0, 0.999, 92_000_000)];
+        assert_eq!(shares(&cut, 1)[0].high, 100.0);
     }
 
     #[test]

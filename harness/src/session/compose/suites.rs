@@ -14,7 +14,9 @@ use crate::journal::record::{FaultKind, FaultRecord};
 use crate::journal::replay::{PhaseReplay, Replay};
 use crate::plan::phase::{Phase, Plan, Work};
 use crate::plan::profile::Profile;
-use crate::report::{CliffLine, FillReport, FsefLine, Interval, LatencyLine, LevelReport, OscillationLine, Point, SteadyLine};
+use crate::report::{
+    CliffLine, FillReport, FsefLine, Interval, LatencyLine, LevelReport, OscillationLine, Point, SteadyLine,
+};
 use crate::sample::Sample;
 use crate::units::{Bytes, Nanos};
 
@@ -44,7 +46,6 @@ pub(super) fn fill_report(replay: &Replay, suite: &FillSuite) -> FillReport {
         seconds: suite.write.elapsed.secs(),
         curve: curve(&Series::from_samples(&samples)),
         intervals: intervals(&samples),
-        ghost: None,
         cliffs: suite.write.cliffs.iter().map(cliff_line).collect(),
         bad_blocks: replay.faults.iter().filter_map(bad_block).take(MOST_BAD_BLOCKS).collect(),
         counter_ratios: ratios(replay, "fill."),
@@ -53,8 +54,13 @@ pub(super) fn fill_report(replay: &Replay, suite: &FillSuite) -> FillReport {
 
 /// Throughput over bytes in steps of equal bytes.
 pub(super) fn curve(series: &Series) -> Vec<Point> {
+    curve_of(series, MOST_POINTS)
+}
+
+/// The same in `most` steps at the most.
+pub(super) fn curve_of(series: &Series, most: u64) -> Vec<Point> {
     let total = series.total().0;
-    let steps = MOST_POINTS.min(series.steps().len() as u64);
+    let steps = most.min(series.steps().len() as u64);
     (0..steps)
         .filter_map(|step| {
             let at = |n: u64| Bytes((u128::from(total) * u128::from(n) / u128::from(steps.max(1))) as u64);
@@ -157,7 +163,6 @@ pub(super) fn level_report(replay: &Replay, found: &LevelFindings) -> LevelRepor
         used_gb: replay.header.plan.phase(&id).map(|planned| used(&replay.header.plan, planned).gb()),
         curve: curve(&Series::from_samples(&samples)),
         intervals: intervals(&samples),
-        ghost: None,
         cliffs: found.found.cliffs.iter().map(cliff_line).collect(),
         steady: steady_line(&found.found),
         latency: found.latency.map(|latency| LatencyLine {
