@@ -225,6 +225,7 @@ fn report(text: &str, verdict: Verdict, failure: Option<FailureKind>) -> Report 
         failure: failure.map(|kind| Failure { kind, message: own() }),
         changes: Vec::new(),
         baseline: Some(BaselineLine { path: format!("{text}gate.toml"), ..BaselineLine::default() }),
+        ghosts: std::collections::BTreeMap::new(),
         bytes_written: u64::MAX,
         elapsed_s: 27.026_999_999_999_997,
     }

@@ -8,6 +8,7 @@ use junit_report::{Duration, OffsetDateTime, TestCase, TestResult, TestSuite};
 use time::format_description::well_known::Rfc3339;
 
 use super::sentence::sentence;
+use super::table::row;
 use super::{Failure, Report};
 use crate::verdict::Verdict;
 use crate::verdict::judge::{Judged, Role};

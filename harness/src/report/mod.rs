@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::plan::phase::Plan;
 use crate::verdict::Verdict;
+use crate::verdict::curve::Spread;
 use crate::verdict::judge::Judged;
 use crate::verdict::surroundings::Change;
 
@@ -13,14 +14,17 @@ pub mod bencher;
 pub mod compare;
 pub mod curve;
 pub mod github;
+pub mod html;
 pub mod json;
 pub mod junit;
 pub mod markdown;
 pub mod openmetrics;
 mod sentence;
 pub mod series;
+pub mod svg;
 pub mod table;
 mod text;
+mod words;
 
 #[cfg(test)]
 pub(crate) mod samples;
@@ -66,6 +70,9 @@ pub struct Report {
     pub changes: Vec<Change>,
     /// The baseline that was found; none where there is none.
     pub baseline: Option<BaselineLine>,
+    /// What the baseline's runs did, by suite or level, such as `fill` or `random_write.25pct`, where it was compared
+    /// with and holds curves.
+    pub ghosts: BTreeMap<String, Spread>,
     /// Bytes written in all.
     pub bytes_written: u64,
     /// From the first phase to the end, without the time between a cut and its resumption.
@@ -140,6 +147,8 @@ pub struct FillReport {
     pub seconds: f64,
     /// Throughput over bytes written, at most a few hundred points.
     pub curve: Vec<Point>,
+    /// What was measured, interval by interval.
+    pub intervals: Vec<Interval>,
     /// Cliffs in order.
     pub cliffs: Vec<CliffLine>,
     /// Bad blocks of the read-back that are named, at most some tens.
@@ -157,8 +166,12 @@ pub struct LevelReport {
     pub bytes: u64,
     /// Time it took.
     pub seconds: f64,
+    /// Bytes of the drive in use meanwhile, in GB, others' data counted; none where nothing says so.
+    pub used_gb: Option<f64>,
     /// Throughput over bytes written since the prefill, at most a few hundred points.
     pub curve: Vec<Point>,
+    /// What was measured, interval by interval.
+    pub intervals: Vec<Interval>,
     /// Cliffs in order.
     pub cliffs: Vec<CliffLine>,
     /// Whether it settled.
@@ -238,6 +251,17 @@ pub struct Point {
     pub at_gb: f64,
     /// MB/s over the step.
     pub mb_s: f64,
+}
+
+/// What one interval measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// Its end, in seconds since the suite began; time between a cut and its resumption is left out.
+    pub end_s: f64,
+    /// Its length in seconds.
+    pub elapsed_s: f64,
+    /// Bytes that completed in it.
+    pub bytes: u64,
 }
 
 /// One cliff.

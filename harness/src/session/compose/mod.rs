@@ -10,6 +10,8 @@ pub mod series;
 mod suites;
 mod together;
 
+use std::collections::BTreeMap;
+
 use super::Request;
 use super::folder::{RunFolder, drive_line};
 use super::judging::{Bench, Judging};
@@ -26,6 +28,7 @@ use crate::units::Share;
 use crate::verdict::Verdict;
 use crate::verdict::baseline::Baseline;
 use crate::verdict::candidate::Candidate;
+use crate::verdict::curve::Curves;
 use crate::verdict::judge::{Limit, Rules, judge, judge_against};
 use crate::verdict::standing::Standing;
 use crate::verdict::tolerance::{KnownShares, Shares};
@@ -118,6 +121,8 @@ fn compare<'a>(
     report.notes.extend(warm_up(&report.metrics));
     report.changes = around.changes;
     report.baseline = Some(line(baseline, None));
+    let ghost = |(id, curves): (&String, &Curves)| Some((id.clone(), curves.spread()?));
+    report.ghosts = baseline.curve.iter().filter_map(ghost).collect();
     Basis::Compared { bench, baseline_runs: baseline.provenance.run.len(), runs: runs.len() }
 }
 
@@ -204,6 +209,7 @@ fn empty(run: &str, started: &str) -> Report {
         failure: None,
         changes: Vec::new(),
         baseline: None,
+        ghosts: BTreeMap::new(),
         bytes_written: 0,
         elapsed_s: 0.0,
     }
