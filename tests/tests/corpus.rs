@@ -67,7 +67,7 @@ fn check_claims<'a>(folder: &Path, truths: impl Iterator<Item = (&'a String, &'a
 
 /// The digest of all findings on the corpus as it was when this was written. A change to the analysis changes it; a
 /// compiler, a machine or a build profile must not.
-const DIGEST: u64 = 0x43ef_e7d5_b446_a260;
+const DIGEST: u64 = 0x502c_dea5_d564_647f;
 
 fn check_digest<'a>(folder: &Path, truths: impl Iterator<Item = (&'a String, &'a Truth)>) -> Result<()> {
     let mut digest = 0xcbf2_9ce4_8422_2325_u64;
