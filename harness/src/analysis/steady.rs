@@ -123,18 +123,19 @@ const LEAST_SHARE: f64 = 0.25;
 /// The share of a known range that must be flat.
 const LEAST_OF_RANGE: f64 = 0.1;
 
-/// Whether a series that did not settle had the time to: it is longer than what must be flat at its end.
+/// Whether a series that did not settle had the time to, and was long enough for anybody to see that it did not.
 ///
-/// On a known drive by bytes. Else by time: random writes as long as SNIA's test goes on for, and a fill the five rounds
-/// of its window, for what happens within less is a way of running and not yet a state.
+/// It is at least as long as the five rounds of SNIA's window: what happens within less is a way of running and not yet a
+/// state. Random writes besides as many bytes as settle a known drive, or else as long as SNIA's test goes on for.
 fn is_long_enough(series: &Series, known: &Known, begins: Option<&Begins>) -> bool {
-    match known.workload {
+    let had_the_time = match known.workload {
         Workload::RandomWrite if known.flash().is_some() => {
             begins.is_some_and(|begins| begins.from + begins.least <= 1.0)
         }
         Workload::RandomWrite => series.elapsed() >= claim::PATIENCE,
-        Workload::Fill => series.elapsed() >= snia::SPAN,
-    }
+        Workload::Fill => true,
+    };
+    had_the_time && series.elapsed() >= snia::SPAN
 }
 
 /// On a known drive when the flash was used up and the range overwritten once more, as an observer has it, but with the
@@ -312,6 +313,8 @@ mod tests {
         let known = Known { range: Some(Bytes(50 << 30)), ..small };
         check(&known, &series(0.02, 350, waves(8.0)), "too-short", None);
         check(&known, &series(0.02, 420, waves(8.0)), "never", None);
+        // However fast a drive is used up.
+        check(&known, &series(0.02, 200, |s| 10.0 * waves(8.0)(s)), "too-short", None);
     }
 
     #[test]
