@@ -8,6 +8,7 @@ pub mod dice;
 pub mod folder;
 pub mod ftl;
 pub mod loop_fs;
+pub mod modelled;
 pub mod mutant;
 pub mod profile;
 pub mod rig;

@@ -56,7 +56,7 @@ fn main() -> anyhow::Result<ExitCode> {
     match Chore::parse() {
         Chore::StorageCheck { arguments } => Ok(storage_check::main(named("storage-check", arguments))),
         Chore::Ci(arguments) => ci::run(&arguments),
-        Chore::Score { simulated: Some(drives), .. } => Ok(score::simulated(drives)),
+        Chore::Score { simulated: Some(drives), .. } => score::simulated(drives),
         Chore::Score { corpus, .. } => score::score(corpus.as_deref()).map(|()| ExitCode::SUCCESS),
         Chore::Fuzz { cases, seed } => fuzz::fuzz(cases, seed).map(|()| ExitCode::SUCCESS),
         Chore::Sim(arguments) => sim::run(&arguments),
