@@ -12,7 +12,7 @@ pub mod telemetry;
 
 pub use facts::environment;
 pub use facts::{
-    Device, Drive, Facts, FactsError, Filesystem, Folder, Layer, Place, Pool, PoolKind, Simulated, Use, User,
+    Device, Drive, Facts, FactsError, Filesystem, Folder, Identity, Layer, Place, Pool, PoolKind, Simulated, Use, User,
 };
-pub use guard::{Armed, Consent, Need, Refusal, guard};
+pub use guard::{Armed, Consent, DeviceRefusal, Need, Refusal, guard};
 pub use telemetry::DeviceCounters;

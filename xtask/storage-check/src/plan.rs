@@ -141,6 +141,10 @@ fn erases(facts: &harness::target::Facts) -> String {
     if facts.simulated().is_some() {
         return "nothing: the drive is simulated".to_owned();
     }
+    if let Some(block) = facts.block() {
+        let names: Vec<&str> = block.identity.iter().map(|identity| identity.name.as_str()).collect();
+        return format!("ALL of {}, {} ({})", facts.path.display(), block.size, names.join(", "));
+    }
     format!("nothing: files are made in a folder of our own in {} and removed at the end", facts.path.display())
 }
 

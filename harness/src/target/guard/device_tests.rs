@@ -1,0 +1,1 @@
+//! Block devices: each reason, and the neighbour that is allowed.
