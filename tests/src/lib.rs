@@ -5,6 +5,7 @@
 
 pub mod corpus;
 pub mod dice;
+pub mod dist;
 pub mod folder;
 pub mod ftl;
 pub mod loop_fs;
@@ -18,4 +19,5 @@ pub mod stored;
 pub mod throttle;
 pub mod tool;
 pub mod variant;
+pub mod vm;
 pub mod wait;

@@ -20,6 +20,8 @@ pub enum Need {
     IoUring,
     /// Real series with their truths.
     Corpus,
+    /// A virtual machine, and a static build of the program to put into it.
+    Vm,
     /// A command.
     Command(&'static str),
 }
@@ -44,6 +46,7 @@ impl Need {
                 let folder = crate::corpus::folder();
                 (!folder.join("truth.toml").is_file()).then(|| format!("{} has no truth.toml", folder.display()))
             }
+            Need::Vm => crate::vm::missing(),
             Need::Command(name) => command(name).is_none().then(|| format!("no {name}")),
         }
     }
