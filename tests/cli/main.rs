@@ -7,8 +7,10 @@ mod around;
 mod cliff;
 mod corruption;
 mod gate;
+mod guard;
 mod kill;
 mod levels;
+mod machine;
 mod output;
 mod quick;
 mod refusals;
@@ -39,9 +41,11 @@ fn main() -> ExitCode {
         sim::trials(),
         verdict::trials(),
         gate::trials(),
+        guard::trials(),
         around::trials(),
         analyze::trials(),
         levels::trials(),
+        machine::trials(),
         rw_kill::trials(),
         score::trials(),
         served::trials(),

@@ -8,6 +8,7 @@ pub mod dice;
 pub mod dist;
 pub mod folder;
 pub mod ftl;
+pub mod loop_device;
 pub mod loop_fs;
 pub mod mutant;
 pub mod profile;

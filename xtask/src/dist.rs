@@ -11,7 +11,8 @@ use xshell::{Shell, cmd};
 /// Builds it, makes sure that it runs, and says where it is and how large.
 pub(crate) fn dist() -> Result<()> {
     let binary = dist::build()?;
-    let version = cmd!(Shell::new()?, "{binary} --version").quiet().read().context("running the static program")?;
+    let shell = Shell::new()?;
+    let version = cmd!(shell, "{binary} --version").quiet().read().context("running the static program")?;
     let size = Bytes(fs::metadata(&binary)?.len());
     println!("{}\n{version}, static, {size}", binary.display());
     Ok(())
