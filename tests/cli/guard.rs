@@ -187,7 +187,7 @@ const SITUATIONS: &[Situation] = &[
             s.holders.push(Box::new(Detach(upon)));
             Ok(())
         },
-        &["(loop)"],
+        &["is held by loop"],
     ),
     (
         "opened by another process",
@@ -262,7 +262,7 @@ const SITUATIONS: &[Situation] = &[
     ),
     ("ext4 on it", |s| s.disk.make("mkfs.ext4", EXT4), &["is not empty: ext2/3/4", "--erase-contents"]),
     ("swap space that is not in use", |s| s.disk.make("mkswap", &[]), &["is not empty: swap"]),
-    ("a partition table and nothing else", |s| s.partition(), &["MBR partition table"]),
+    ("a partition table and nothing else", |s| s.table(), &["MBR partition table"]),
     ("a GUID partition table and nothing else", |s| s.disk.put(512, b"EFI PART"), &["GPT partition table"]),
     (
         "the backup of a partition table alone",

@@ -13,6 +13,7 @@ mod levels;
 mod machine;
 mod output;
 mod quick;
+mod raw;
 mod refusals;
 mod rw_kill;
 mod score;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
     let subjects = [
         quick::trials(),
         refusals::trials(),
+        raw::trials(),
         output::trials(),
         kill::trials(),
         corruption::trials(),

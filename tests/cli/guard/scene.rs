@@ -69,13 +69,19 @@ impl Scene {
         Ok(())
     }
 
-    /// One partition behind the first MiB, seen by the kernel.
-    pub(crate) fn partition(&mut self) -> Result<()> {
+    /// A partition table, which names one partition behind the first MiB.
+    pub(crate) fn table(&self) -> Result<()> {
         let sectors = |bytes: u64| ((bytes / 512) as u32).to_le_bytes();
         let entry = [&[0, 0, 0, 0, 0x83, 0, 0, 0][..], &sectors(MIB), &sectors(SIZE - MIB)].concat();
-        self.disk.put(446, &[&entry[..], &[0; 48], b"\x55\xaa"].concat())?;
-        self.disk.attach_again(&["-P"])?;
-        self.target = self.disk.path().to_owned();
+        self.disk.put(446, &[&entry[..], &[0; 48], b"\x55\xaa"].concat())
+    }
+
+    /// That partition, told to the kernel: not every kernel reads tables.
+    pub(crate) fn partition(&mut self) -> Result<()> {
+        self.table()?;
+        let (device, start, length) = (self.disk.path(), (MIB / 512).to_string(), ((SIZE - MIB) / 512).to_string());
+        cmd!(self.shell, "addpart {device} 1 {start} {length}").quiet().run()?;
+        self.holders.push(Box::new(Partition(self.disk.path().to_owned())));
         wait::until("the partition", Duration::from_secs(5), || Ok(part(&self.disk).exists().then_some(())))
     }
 
@@ -101,6 +107,7 @@ pub(crate) fn part(disk: &LoopDevice) -> PathBuf {
 }
 
 pub(crate) struct Mounted(pub(crate) PathBuf);
+pub(crate) struct Partition(pub(crate) PathBuf);
 pub(crate) struct Swap(pub(crate) PathBuf);
 pub(crate) struct Detach(pub(crate) String);
 pub(crate) struct Killed(pub(crate) Child);
@@ -109,6 +116,13 @@ impl Drop for Mounted {
     fn drop(&mut self) {
         let at = &self.0;
         let _ = Shell::new().map(|shell| cmd!(shell, "umount -R {at}").quiet().ignore_stderr().run());
+    }
+}
+
+impl Drop for Partition {
+    fn drop(&mut self) {
+        let device = &self.0;
+        let _ = Shell::new().map(|shell| cmd!(shell, "delpart {device} 1").quiet().run());
     }
 }
 

@@ -86,6 +86,8 @@ fn in_use(block: &Block, consent: &Consent) -> Option<DeviceRefusal> {
 /// Whether the user named this device and no other.
 fn not_the_one(block: &Block, consent: &Consent) -> Option<DeviceRefusal> {
     let all: Vec<&str> = block.identity.iter().map(|identity| identity.name.as_str()).collect();
+    let alone = block.identity.iter().filter(|identity| identity.shared_with.is_empty());
+    let alone: Vec<&str> = alone.map(|identity| identity.name.as_str()).collect();
     let Some(first_own) = block.identity.iter().find(|identity| identity.shared_with.is_empty()) else {
         let shared = block.identity.first();
         return Some(match shared {
