@@ -59,7 +59,9 @@ fn metric_case(report: &Report, judged: &Judged) -> TestCase {
         _ => Outcome::Skipped,
     };
     let word = if judged.role == Role::Info && kind == Outcome::Skipped { "info" } else { judged.verdict.word() };
-    let body = format!("{message}\n{}", about(report));
+    let basis = row(judged).basis;
+    let basis = if basis.is_empty() { basis } else { format!("{basis}\n") };
+    let body = format!("{message}\n{basis}{}", about(report));
     case(id, &class(report, Some(&suite)), kind, word, &message, &body)
 }
 

@@ -45,28 +45,35 @@ pub(crate) struct Made {
     pub(crate) exit: Exit,
 }
 
-/// Makes the runs of a series, and prints what came of each.
+/// Makes the runs of a series: a line for each, and all that is to be said after the last.
 pub(crate) fn make(mut series: Series, verbose: bool, console: &mut Console, stop: &Arc<AtomicBool>) -> Made {
     let mut made = Made { folders: Vec::new(), exit: Exit::RunFailed };
+    let mut last: Option<Outcome> = None;
     loop {
         let mut progress = Progress::new(console, verbose);
         let outcome = match session::run(&series.next_request(), &mut progress, stop) {
             Ok(outcome) => outcome,
-            Err(RequestError::Budget(why)) if series.has_begun() => {
+            Err(RequestError::Budget(why)) if let Some(last) = &last => {
                 console.remark(&format!("the write budget is spent: {why}"));
+                made.exit = finish(last, console);
                 return made;
             }
             Err(why) => return Made { exit: failed(&why, console), ..made },
         };
         let ended = series.take(&outcome);
-        made.exit = finish(&outcome, console);
-        made.folders.push(outcome.folder);
-        if let Some(ended) = ended {
-            if series.runs() > 1 {
-                console.remark(&ended.to_string());
-            }
-            return made;
+        made.folders.push(outcome.folder.clone());
+        let Some(ended) = ended else {
+            let verdict = summary::verdict_line(&outcome.report, console);
+            let (run, folder) = (made.folders.len(), outcome.folder.display());
+            console.remark(&format!("run {run} of at most {}: {verdict}; reports in {folder}", series.runs()));
+            last = Some(outcome);
+            continue;
+        };
+        if series.runs() > 1 {
+            console.remark(&ended.to_string());
         }
+        made.exit = finish(&outcome, console);
+        return made;
     }
 }
 

@@ -32,6 +32,9 @@ pub fn render(report: &Report) -> String {
     changed(&mut page, report);
     list(&mut page, "", report.notes.iter().map(|note| format!("- {}", sentence(note, REASON))), 8_000, "notes");
     metrics(&mut page, report);
+    let bases = rows(report).into_iter().filter(|row| !row.basis.is_empty());
+    let bases = bases.map(|row| format!("- {}: {}", code(&row.id, FACT), sentence(&row.basis, REASON)));
+    list(&mut page, "## What the judgements rest on", bases, 4_000, "metrics");
     if let Some(fill) = &report.fill {
         fill_section(&mut page, fill);
     }
