@@ -37,8 +37,6 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 struct Bench {
-    // The throttle goes before its device does.
-    throttle: Option<Throttle>,
     disk: LoopDevice,
     home: TempDir,
     profile: PathBuf,
@@ -48,7 +46,7 @@ impl Bench {
     fn new() -> Result<Bench> {
         let (disk, home) = (LoopDevice::new(64 * MIB)?, folder::folder()?);
         let profile = profile::file(home.path(), &profile::both(SUITE, RANDOM))?;
-        Ok(Bench { throttle: None, disk, home, profile })
+        Ok(Bench { disk, home, profile })
     }
 
     fn arguments(&self, out: &str, more: &[&str]) -> Vec<String> {
@@ -63,16 +61,14 @@ impl Bench {
     }
 
     /// A run that was killed in the middle of its fill; the throttle is gone again.
-    fn killed(&mut self) -> Result<PathBuf> {
+    fn killed(&self) -> Result<PathBuf> {
         let throttle = Throttle::new(self.disk.number()?)?;
         throttle.limit(24 * MIB)?;
-        let throttle = self.throttle.insert(throttle);
-        let running = plain().throttled(throttle, self.home.path(), self.arguments("out", &[])).start()?;
+        let running = plain().throttled(&throttle, self.home.path(), self.arguments("out", &[])).start()?;
         let out = self.home.path().join("out");
         run::wait_for(&out, Duration::from_secs(20), |record| run::starts(record, "fill.write"))?;
         thread::sleep(Duration::from_millis(900));
         running.kill()?;
-        self.throttle = None;
         run::only(&out)
     }
 
@@ -116,7 +112,7 @@ fn contents_allowed() -> Result<()> {
 }
 
 fn goes_on() -> Result<()> {
-    let mut bench = Bench::new()?;
+    let bench = Bench::new()?;
     let run = bench.killed()?;
     bench.again("--resume", &run)?.with_code(0)?;
     let journal = run::journal(&run)?;
@@ -129,7 +125,7 @@ fn goes_on() -> Result<()> {
 }
 
 fn mkfs_between() -> Result<()> {
-    let mut bench = Bench::new()?;
+    let bench = Bench::new()?;
     let run = bench.killed()?;
     bench.disk.make("mkfs.ext4", &["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"])?;
     let (before, journal) = (bench.disk.digest()?, fs::read(run.join("journal.jsonl"))?);
@@ -141,7 +137,7 @@ fn mkfs_between() -> Result<()> {
 
 /// In the first segment's first block, behind the margin.
 fn changed_between() -> Result<()> {
-    let mut bench = Bench::new()?;
+    let bench = Bench::new()?;
     let run = bench.killed()?;
     bench.disk.put(MIB, &[0; 4096])?;
     let before = bench.disk.digest()?;
@@ -151,7 +147,7 @@ fn changed_between() -> Result<()> {
 }
 
 fn replaced() -> Result<()> {
-    let mut bench = Bench::new()?;
+    let bench = Bench::new()?;
     let dead = bench.killed()?;
     let name = dead.file_name().and_then(|name| name.to_str()).context("no name")?.to_owned();
     bench.run("next", &[])?.with_code(0)?.says(&[&name, "removed"])?;
@@ -160,7 +156,7 @@ fn replaced() -> Result<()> {
 }
 
 fn discarded() -> Result<()> {
-    let mut bench = Bench::new()?;
+    let bench = Bench::new()?;
     let run = bench.killed()?;
     bench.again("--discard", &run)?.with_code(0)?.says(&["freed"])?;
     bench.is_empty()

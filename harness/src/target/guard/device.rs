@@ -100,7 +100,7 @@ fn not_the_one(block: &Block, consent: &Consent) -> Option<DeviceRefusal> {
     let Some(named) = &consent.erase else {
         return Some(DeviceRefusal::NotAsked {
             identity: first_own.name.clone(),
-            others: others(&all, &first_own.name),
+            others: others(&alone, &first_own.name),
         });
     };
     // Drives pad their names with spaces, and who copies one may lose some.
