@@ -10,10 +10,13 @@ mod embed;
 mod export;
 mod gate;
 mod github;
+mod guard;
 mod kill;
 mod levels;
+mod machine;
 mod output;
 mod quick;
+mod raw;
 mod reframe;
 mod refusals;
 mod rw_kill;
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
     let subjects = [
         quick::trials(),
         refusals::trials(),
+        raw::trials(),
         output::trials(),
         kill::trials(),
         corruption::trials(),
@@ -43,9 +47,11 @@ fn main() -> ExitCode {
         sim::trials(),
         verdict::trials(),
         gate::trials(),
+        guard::trials(),
         around::trials(),
         analyze::trials(),
         levels::trials(),
+        machine::trials(),
         rw_kill::trials(),
         score::trials(),
         served::trials(),

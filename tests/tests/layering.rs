@@ -16,8 +16,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sample", &["units"]),
     ("environment", &["units"]),
     ("plan", &["units"]),
-    // The aligned buffer is memory and no engine: the guard's last check writes one block with it.
-    ("target", &["units", "environment", "engine::buffers"]),
+    // The aligned buffer is memory and no engine: the guard's last check writes one block with it. Stamps tell whether
+    // data on a device are ours.
+    ("target", &["units", "environment", "engine::buffers", "engine::stamp"]),
     ("engine", &["units", "sample", "target::space"]),
     // Of the target only the words that a header carries.
     ("journal", &["units", "sample", "environment", "plan", "target::facts"]),
@@ -65,6 +66,7 @@ const PURE: &[&str] = &[
     "journal/replay.rs",
     "run/merge.rs",
     "session/compose/",
+    "target/facts/contents.rs",
     "target/facts/dm.rs",
     "target/facts/mounts.rs",
     "target/facts/text.rs",

@@ -139,9 +139,25 @@ pub struct Header {
     /// The filesystem that the user allowed to be filled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill_volume: Option<PathBuf>,
+    /// The device that the user allowed to be erased.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub erase: Option<Erase>,
     /// The journal is on the drive that is measured.
     #[serde(default)]
     pub journal_on_target: bool,
+}
+
+/// What the user allowed to be erased: for a resumed run, which goes through the whole guard again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Erase {
+    /// The device's identity.
+    pub identity: String,
+    /// Whatever lay on it.
+    #[serde(default)]
+    pub contents: bool,
+    /// Though other hosts could reach it.
+    #[serde(default)]
+    pub shared: bool,
 }
 
 /// Where a run stands among repeated ones.
@@ -222,6 +238,12 @@ pub enum PurgeGrade {
     Delete,
     /// Files were deleted, and the drive was told what is unused.
     Fstrim,
+    /// The drive was told that nothing on it is needed.
+    Discard,
+    /// The namespace was formatted.
+    Format,
+    /// The drive's flash was sanitized.
+    Sanitize,
 }
 
 /// Something that went wrong, at a place.

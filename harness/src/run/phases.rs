@@ -10,7 +10,7 @@ use super::worker::{Job, Limit};
 use super::{Cut, Run, Stopped, perform};
 use crate::engine::content::Pattern;
 use crate::engine::{Batch, Completion, Content, Engine, EngineFactory, OpKind, Setup};
-use crate::journal::record::{Counted, FaultKind, PurgeGrade, Record};
+use crate::journal::record::{Counted, FaultKind, Record};
 use crate::plan::offsets::Offsets;
 use crate::plan::phase::{Io, Phase, Work};
 use crate::plan::profile::{Data, Sync};
@@ -89,8 +89,8 @@ impl<F: EngineFactory> Run<'_, F> {
     fn trim(&mut self, engines: &mut [F::Engine]) -> Result<(), Stopped> {
         let Some(engine) = engines.first_mut() else { return Ok(()) };
         let grade = match perform(engine, OpKind::Trim) {
-            Ok(()) => PurgeGrade::Fstrim,
-            Err(Errno::PERM | Errno::ACCESS | Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL) => PurgeGrade::Delete,
+            Ok(()) => self.purge.told,
+            Err(Errno::PERM | Errno::ACCESS | Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL) => self.purge.untold,
             Err(errno) => {
                 let at = engine.now();
                 return self.failed(at, None, None, "discarding what is unused", errno);

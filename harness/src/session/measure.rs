@@ -13,7 +13,7 @@ use super::watch::until_steady;
 use super::{After, Event, Observer, Outcome, Request, RequestError, compose, wall};
 use crate::engine::EngineFactory;
 use crate::journal::file::{self, JournalError, Writer};
-use crate::journal::record::{Header, Outcome as Ending, Record};
+use crate::journal::record::{Erase, Header, Outcome as Ending, PurgeGrade, Record};
 use crate::journal::replay::Replay;
 use crate::plan::phase::Plan;
 use crate::report::FailureKind;
@@ -59,6 +59,11 @@ pub(super) fn header(
         facts,
         environment,
         fill_volume: request.consent.fill_volume.clone(),
+        erase: request.consent.erase.clone().map(|identity| Erase {
+            identity,
+            contents: request.consent.erase_contents,
+            shared: request.consent.shared_storage,
+        }),
         before_run: None,
         earlier: request.earlier.clone(),
         repeat: request.repeat,
@@ -166,13 +171,17 @@ impl<H: Held> Measurement<'_, H> {
         observer: &mut dyn Observer,
         factory: &F,
     ) -> Result<(), Stopped> {
-        let carriers = self.header.facts.folder().map_or(&[][..], |folder| &folder.filesystem.carriers);
-        let counters = || DeviceCounters::sum(carriers);
+        let facts = &self.header.facts;
+        let counters = || DeviceCounters::sum(facts.carriers());
         let mut sink = Tee { journal, observer };
         let work = || {
             let plan = &self.header.plan;
             let run = Run::new(plan, factory, self.header.seed, self.stop, &counters, &mut sink, so_far);
             let mut watch = until_steady(plan);
+            let run = match facts.block() {
+                Some(_) => run.purging(PurgeGrade::Discard, PurgeGrade::None),
+                None => run,
+            };
             run.watched_by(&mut watch).until(self.deadline).run()
         };
         // What a panic leaves broken is not used again: only the journal's file, which appends whole lines.

@@ -13,6 +13,7 @@ use crate::plan::phase::{Plan, PlanError};
 use crate::report::FailureKind;
 use crate::target::Facts;
 use crate::target::open::Purpose;
+use crate::target::space::Ground;
 use crate::units::{Bytes, Nanos};
 
 /// Measures: a new run.
@@ -23,6 +24,10 @@ pub fn run(request: &Request, observer: &mut dyn Observer, stop: &AtomicBool) ->
     match &request.target {
         Target::Folder(folder) => run_on(folder, request, observer, stop, |plan, opened, _| {
             RealFactory::new(opened.scratch.clone(), Clock::starting_at(Nanos(0)), concurrency(plan))
+        }),
+        Target::Device(device) => run_on(device, request, observer, stop, |plan, opened, _| {
+            let ground = Ground::Device(opened.device.clone());
+            RealFactory::new(ground, Clock::starting_at(Nanos(0)), concurrency(plan))
         }),
         Target::Simulated(sim) => run_on(&**sim, request, observer, stop, |_, _, seed| sim.engines(seed)),
     }

@@ -1,8 +1,11 @@
 //! System calls that rustix does not have or cannot make safe: quotactl, FITRIM, the alignment that XFS asks of direct
-//! I/O, and a thread's own descriptor table.
+//! I/O, a thread's own descriptor table, and what only a block device is asked.
 //!
 //! The only file of `target` with unsafe code. Decides nothing.
-#![expect(unsafe_code, reason = "quotactl, quotactl_fd, FITRIM, XFS_IOC_DIOINFO and unshare have no safe binding")]
+#![expect(
+    unsafe_code,
+    reason = "quotactl, quotactl_fd, FITRIM, XFS_IOC_DIOINFO, BLK* and unshare have no safe binding"
+)]
 
 use std::ffi::CString;
 use std::mem::MaybeUninit;
@@ -12,7 +15,7 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, StatxFlags};
 use rustix::io::Errno;
-use rustix::ioctl::{Getter, Opcode, Updater, opcode};
+use rustix::ioctl::{Getter, Opcode, Setter, Updater, opcode};
 
 use crate::units::Bytes;
 
@@ -121,6 +124,30 @@ pub fn trim(fd: BorrowedFd<'_>) -> Result<Bytes, Errno> {
     // SAFETY: the opcode reads and writes exactly a `TrimRange`, three 64-bit integers, which lives across the call.
     unsafe { rustix::ioctl::ioctl(fd, Updater::<FITRIM, TrimRange>::new(&mut range)) }?;
     Ok(Bytes(range.len))
+}
+
+/// `_IOR(0x12, 128, __u64)`, Linux 5.15.
+const BLKGETDISKSEQ: Opcode = opcode::read::<u64>(0x12, 128);
+
+/// A number that no other disk of this boot has or had, whatever its name: none before Linux 5.15.
+///
+/// Source: Linux `Documentation/ABI/testing/sysfs-block`, `diskseq`.
+#[must_use]
+pub fn disk_sequence(fd: BorrowedFd<'_>) -> Option<u64> {
+    // SAFETY: on a block device the opcode fills exactly one 64-bit integer; elsewhere it is refused.
+    unsafe { rustix::ioctl::ioctl(fd, Getter::<BLKGETDISKSEQ, u64>::new()) }.ok()
+}
+
+/// `_IO(0x12, 119)` of `linux/fs.h`.
+const BLKDISCARD: Opcode = opcode::none(0x12, 119);
+
+/// Tells a block device that it need not keep `length` bytes from `start` on, both multiples of 512.
+///
+/// # Errors
+/// `OPNOTSUPP` where the device cannot discard; `INVAL` beyond its end or unaligned.
+pub fn discard(fd: BorrowedFd<'_>, start: u64, length: u64) -> Result<(), Errno> {
+    // SAFETY: the opcode reads exactly two 64-bit integers, start and length, which live across the call.
+    unsafe { rustix::ioctl::ioctl(fd, Setter::<BLKDISCARD, [u64; 2]>::new([start, length])) }
 }
 
 /// The quota of a user or group on the folder's filesystem; none where there is no quota or we may not ask.

@@ -146,7 +146,13 @@ fn series(arguments: &RunArguments) -> Result<Series, RequestError> {
 /// What the arguments ask for.
 pub(crate) fn request(what: &What) -> Result<Request, RequestError> {
     Ok(Request {
-        consent: Consent { fill_volume: what.fill_volume.clone() },
+        consent: Consent {
+            fill_volume: what.fill_volume.clone(),
+            erase: what.erase.clone(),
+            erase_contents: what.erase_contents,
+            shared_storage: what.erase_shared,
+            ..Consent::default()
+        },
         max_write: what.max_write,
         ..Request::new(Target::parse(&what.target)?, profile(&what.profile)?, PathBuf::from("storage-check-runs"))
     })

@@ -24,7 +24,15 @@ pub fn environment(facts: &Facts) -> Environment {
             note_host(&mut env);
             note_system(&mut env, Path::new("/sys"), Path::new("/proc"));
             note_filesystem(&mut env, &folder.filesystem);
-            env.note("build", Some(if cfg!(debug_assertions) { "debug" } else { "release" }));
+            note_build(&mut env);
+        }
+        Place::Device(block) => {
+            note_host(&mut env);
+            note_system(&mut env, Path::new("/sys"), Path::new("/proc"));
+            note_build(&mut env);
+            env.note("purge", Some(if block.discard_granularity.is_some() { "discard" } else { "none" }));
+            let members = block.members.join(", ");
+            env.note("stack.members", Some(members));
         }
         // Virtual time passes alike on every machine: nothing of this one could explain a difference.
         Place::Simulated(simulated) => note_simulated(&mut env, simulated),
@@ -34,6 +42,10 @@ pub fn environment(facts: &Facts) -> Environment {
         note_drive(&mut env, drive, carriers);
     }
     env
+}
+
+fn note_build(env: &mut Environment) {
+    env.note("build", Some(if cfg!(debug_assertions) { "debug" } else { "release" }));
 }
 
 fn note_host(env: &mut Environment) {

@@ -1,4 +1,4 @@
-//! What is known of a target: the types, and gathering them for a folder.
+//! What is known of a target: the types, and gathering them for a folder or a block device.
 //!
 //! What differs between kinds of targets is in [`Place`]; all else is common.
 //!
@@ -6,17 +6,22 @@
 //! `host` reads what surrounds the target. Judges nothing: that is `guard`'s.
 //! What is unknown is absent, never zero or empty.
 
+mod block;
+mod contents;
 mod dm;
 mod drive;
 mod folder;
 mod host;
+mod identity;
 mod mounts;
+mod openers;
 mod pool;
 mod quota;
 #[cfg(test)]
 mod recorded;
 mod sysfs;
 mod text;
+mod uses;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -24,8 +29,13 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::block::Block;
+pub(super) use self::block::identity_now;
+pub use self::contents::Contents;
 pub use self::folder::FactsError;
 pub use self::host::environment;
+pub use self::identity::Identity;
+pub use self::uses::{Use, User};
 use crate::units::Bytes;
 
 /// What is known of a target before anything is written to it.
@@ -48,6 +58,9 @@ pub enum Place {
     /// Files in a folder of our own inside a folder.
     #[serde(rename = "folder")]
     Folder(Folder),
+    /// A block device, all of it but a margin at each end.
+    #[serde(rename = "device")]
+    Device(Box<Block>),
     /// A simulated drive, all of it.
     #[serde(rename = "sim")]
     Simulated(Simulated),
@@ -221,10 +234,41 @@ impl Facts {
         folder::read(path, &sysfs::Host::this())
     }
 
+    /// Gathers what is known of the block device at `path`, symbolic links followed. Writes nothing.
+    ///
+    /// # Errors
+    /// The path is missing, no block device, or may not be read: that takes root on most hosts.
+    pub fn read_device(path: &Path) -> Result<Facts, FactsError> {
+        block::read(folder::canonical(path)?, &sysfs::Host::this())
+    }
+
+    /// What uses a block device; none where this host's tree does not have it, or the mounts are not to be read.
+    #[must_use]
+    pub fn uses(device: Device) -> Option<Vec<Use>> {
+        let host = sysfs::Host::this();
+        uses::read(device, &host, &host.mounts().ok()?)
+    }
+
     /// What is known of a folder, if it is one.
     #[must_use]
     pub fn folder(&self) -> Option<&Folder> {
         if let Place::Folder(folder) = &self.place { Some(folder) } else { None }
+    }
+
+    /// What is known of a block device, if it is one.
+    #[must_use]
+    pub fn block(&self) -> Option<&Block> {
+        if let Place::Device(block) = &self.place { Some(block) } else { None }
+    }
+
+    /// The block devices whose counters show whether writes reach the drive.
+    #[must_use]
+    pub fn carriers(&self) -> &[Device] {
+        match &self.place {
+            Place::Folder(folder) => &folder.filesystem.carriers,
+            Place::Device(block) => std::slice::from_ref(&block.device),
+            Place::Simulated(_) => &[],
+        }
     }
 
     /// What is known of a simulated drive, if it is one.
@@ -238,6 +282,7 @@ impl Facts {
     pub fn free(&self) -> Bytes {
         match &self.place {
             Place::Folder(folder) => folder.filesystem.free,
+            Place::Device(block) => block.capacity(),
             Place::Simulated(simulated) => simulated.capacity,
         }
     }
@@ -247,6 +292,7 @@ impl Facts {
     pub fn available(&self) -> Bytes {
         match &self.place {
             Place::Folder(folder) => folder.filesystem.available,
+            Place::Device(block) => block.capacity(),
             Place::Simulated(simulated) => simulated.capacity,
         }
     }
@@ -278,6 +324,7 @@ impl Place {
     pub fn kind(&self) -> &'static str {
         match self {
             Place::Folder(_) => "folder",
+            Place::Device(_) => "device",
             Place::Simulated(_) => "sim",
         }
     }
