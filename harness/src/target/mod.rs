@@ -11,6 +11,8 @@ pub mod space;
 pub mod telemetry;
 
 pub use facts::environment;
-pub use facts::{Device, Drive, Facts, FactsError, Filesystem, Folder, Layer, Place, Pool, PoolKind, Simulated};
+pub use facts::{
+    Device, Drive, Facts, FactsError, Filesystem, Folder, Layer, Place, Pool, PoolKind, Simulated, Use, User,
+};
 pub use guard::{Armed, Consent, Need, Refusal, guard};
 pub use telemetry::DeviceCounters;

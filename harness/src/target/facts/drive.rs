@@ -114,7 +114,7 @@ pub(super) fn carrier_of(file: &Path, host: &Host, mounts: &Mounts) -> Option<De
 }
 
 /// What a whole device is: of a stacked one its method, of a drive its transport.
-fn kind(disk: &Path) -> String {
+pub(super) fn kind(disk: &Path) -> String {
     let transport = transport(disk);
     match transport.as_deref() {
         Some("dm") => mapped_kind(disk),

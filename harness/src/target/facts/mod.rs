@@ -17,6 +17,7 @@ mod quota;
 mod recorded;
 mod sysfs;
 mod text;
+mod uses;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -26,6 +27,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::folder::FactsError;
 pub use self::host::environment;
+pub use self::uses::{Use, User};
 use crate::units::Bytes;
 
 /// What is known of a target before anything is written to it.
@@ -219,6 +221,13 @@ impl Facts {
     /// The path is missing, no folder, not allowed, or its filesystem does not answer.
     pub fn read(path: &Path) -> Result<Facts, FactsError> {
         folder::read(path, &sysfs::Host::this())
+    }
+
+    /// What uses a block device; none where this host's tree does not have it, or the mounts are not to be read.
+    #[must_use]
+    pub fn uses(device: Device) -> Option<Vec<Use>> {
+        let host = sysfs::Host::this();
+        uses::read(device, &host, &host.mounts().ok()?)
     }
 
     /// What is known of a folder, if it is one.
