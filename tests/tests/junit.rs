@@ -186,6 +186,8 @@ fn report(text: &str, verdict: Verdict, failure: Option<FailureKind>) -> Report 
         }),
         random_write: Vec::new(),
         fsef: None,
+        thermal: Vec::new(),
+        preflight: Vec::new(),
         environment: [(own(), own())].into(),
         plan: None,
         notes: vec![own()],

@@ -8,8 +8,9 @@ use junit_report::{Duration, OffsetDateTime, TestCase, TestResult, TestSuite};
 use time::format_description::well_known::Rfc3339;
 
 use super::table::{exact, row};
-use super::{Failure, Report};
+use super::{Failure, Report, changed};
 use crate::analysis::metric::Value;
+use crate::environment::{Check, Outcome as Checked};
 use crate::verdict::Verdict;
 use crate::verdict::judge::{Judged, Role};
 
@@ -22,12 +23,13 @@ pub struct JunitError(#[from] junit_report::Error);
 ///
 /// A gate that regressed is a failure, and whatever is in error an error; a run that failed, was interrupted or refused is an error in
 /// a case named `run`; what is inconclusive, without a baseline or only shown is skipped, with the verdict
-/// in its message; held and improved gates pass.
+/// in its message; held and improved gates pass. So do the preflight's checks; what they warn of is skipped.
 ///
 /// # Errors
 /// The XML writer's own; there are none on a string in memory.
 pub fn render(report: &Report) -> Result<String, JunitError> {
     let mut cases: Vec<TestCase> = report.metrics.iter().map(|judged| metric_case(report, judged)).collect();
+    cases.extend(report.preflight.iter().map(|check| preflight_case(report, check)));
     cases.extend(run_case(report));
     share_time(&mut cases, report.elapsed_s);
     // Not `TestSuite::new`, which reads the clock.
@@ -51,7 +53,7 @@ pub fn render(report: &Report) -> Result<String, JunitError> {
 fn metric_case(report: &Report, judged: &Judged) -> TestCase {
     let id = &judged.metric.id;
     let suite = id.split('.').next().unwrap_or(id).replace('_', "-");
-    let message = message(judged);
+    let message = message(report, judged);
     let kind = match (judged.verdict, judged.role) {
         (Verdict::Regressed, Role::Gate) => Outcome::Failure,
         (Verdict::Error, _) => Outcome::Error,
@@ -61,6 +63,15 @@ fn metric_case(report: &Report, judged: &Judged) -> TestCase {
     let word = if judged.role == Role::Info && kind == Outcome::Skipped { "info" } else { judged.verdict.word() };
     let body = format!("{message}\n{}", about(report));
     case(id, &class(report, Some(&suite)), kind, word, &message, &body)
+}
+
+/// A check of the preflight. One that warns fails nothing by itself, and is not green.
+fn preflight_case(report: &Report, check: &Check) -> TestCase {
+    let outcome = if check.outcome == Checked::Pass { Outcome::Success } else { Outcome::Skipped };
+    let word = check.outcome.word().replace(' ', "-");
+    let message = format!("preflight {}: {}: {}", check.name, check.outcome.word(), check.message);
+    let name = format!("preflight.{}", check.name);
+    case(&name, &class(report, Some("preflight")), outcome, &word, &message, &about(report))
 }
 
 /// The case named `run`: there where no metric says what the whole report says.
@@ -112,7 +123,7 @@ fn class(report: &Report, suite: Option<&str>) -> String {
 }
 
 /// The whole verdict in one line: metric, verdict, figure, range, baseline, reason.
-fn message(judged: &Judged) -> String {
+fn message(report: &Report, judged: &Judged) -> String {
     let row = row(judged);
     let measured = match (&judged.metric.value, exact(&judged.metric)) {
         (Value::Absent(_), _) => format!("no value ({})", row.value),
@@ -128,6 +139,11 @@ fn message(judged: &Judged) -> String {
         let more = [("change", &row.change), ("tolerance", &row.tolerance)];
         more.iter().filter(|(_, what)| !what.is_empty()).for_each(|(name, what)| text += &format!(", {name} {what}"));
     }
+    // What changed leads, then what it did.
+    let text = match (changed(&report.changes), judged.verdict) {
+        (Some(changed), Verdict::Regressed | Verdict::Improved) => format!("{changed}: {text}"),
+        _ => text,
+    };
     let reason = match (judged.reason.as_str(), judged.verdict) {
         ("", Verdict::NoBaseline) => "there is no baseline to compare it with",
         (reason, _) => reason,

@@ -28,6 +28,7 @@ use crate::journal::record::{FaultKind, FaultRecord, Record};
 use crate::journal::replay::Replay;
 use crate::plan::phase::{Phase, Plan, Work};
 use crate::sample::Sample;
+use crate::sample::telemetry::Telemetry;
 use crate::target::telemetry::DeviceCounters;
 use crate::units::{Bytes, Nanos};
 
@@ -55,6 +56,14 @@ pub enum Stopped {
     /// The time that the user allowed is over.
     #[error("the time limit is over before the plan is done")]
     TimeLimit,
+    /// The drive is as hot as it warns of.
+    #[error("the drive is at {now} °C and warns from {warning} °C on: cool it, then go on with the run (--resume)")]
+    TooHot {
+        /// °C.
+        now: i64,
+        /// °C.
+        warning: i64,
+    },
     /// I/O failed; the text names operation, place and cause.
     #[error("{0}")]
     Failed(String),
@@ -85,6 +94,7 @@ pub struct Run<'a, F: EngineFactory> {
     pub sink: &'a mut dyn Sink,
     deadline: Nanos,
     watch: Option<&'a mut Watch<'a>>,
+    gauge: Option<&'a mut Gauge<'a>>,
     /// The phase that is being watched.
     watching: Option<&'a Phase>,
     state: State,
@@ -92,6 +102,10 @@ pub struct Run<'a, F: EngineFactory> {
 
 /// Sees each sample of a phase whose plan lets it be watched, once an interval, and says whether it has seen enough.
 pub type Watch<'a> = dyn FnMut(&Phase, &Sample) -> bool + 'a;
+
+/// Reads what drive and host say of themselves, if a reading is due at this moment of the run's clock; at a border
+/// between phases, where it is told so, one always is.
+pub type Gauge<'a> = dyn FnMut(Nanos, bool) -> Option<Telemetry> + 'a;
 
 /// What the run knows of itself; a resumed one begins with what its journal says.
 #[derive(Debug, Default)]
@@ -140,6 +154,7 @@ impl<'a, F: EngineFactory> Run<'a, F> {
             sink,
             deadline: Nanos(u64::MAX),
             watch: None,
+            gauge: None,
             watching: None,
             state: so_far.map(State::of).unwrap_or_default(),
         }
@@ -171,6 +186,21 @@ impl<'a, F: EngineFactory> Run<'a, F> {
     #[must_use]
     pub fn watched_by(self, watch: &'a mut Watch<'a>) -> Run<'a, F> {
         Run { watch: Some(watch), ..self }
+    }
+
+    /// Lets somebody read what drive and host say of themselves, between samples and by the thread that keeps the
+    /// journal. At the drive's own warning temperature the run waits before a phase, and stops within one.
+    #[must_use]
+    pub fn gauged_by(self, gauge: &'a mut Gauge<'a>) -> Run<'a, F> {
+        Run { gauge: Some(gauge), ..self }
+    }
+
+    /// Notes a reading, if one is due; gives °C and limit where the drive is as hot as it warns of.
+    fn read_gauge(&mut self, at: Nanos, border: bool) -> Result<Option<(i64, i64)>, Stopped> {
+        let Some(reading) = self.gauge.as_mut().and_then(|gauge| gauge(at, border)) else { return Ok(None) };
+        let hot = reading.too_hot();
+        self.sink.record(Record::Telemetry(Box::new(reading)))?;
+        Ok(hot)
     }
 
     /// Whether somebody or the time limit ends the run.

@@ -30,9 +30,11 @@ impl<F: EngineFactory> Run<'_, F> {
         }
         // What others left dirty is not ours to be counted.
         self.flush_all(&mut engines)?;
+        self.cool_down(&mut engines)?;
         let before = (self.counters)();
         let start = now(&engines);
         self.sink.record(Record::PhaseStart { phase: phase.id.clone(), at_ns: start })?;
+        self.read_gauge(start, true)?;
         let mut moved = Bytes(0);
         for segment in segments(phase) {
             if !finished.contains(&segment) {
@@ -56,7 +58,22 @@ impl<F: EngineFactory> Run<'_, F> {
             }
             _ => None,
         };
+        self.read_gauge(end, true)?;
         self.sink.record(Record::PhaseEnd { phase: phase.id.clone(), at_ns: end, counted })
+    }
+
+    /// Before a phase: waits while the drive is as hot as it warns of, a quarter of an hour at the most.
+    fn cool_down(&mut self, engines: &mut [F::Engine]) -> Result<(), Stopped> {
+        const STEP: Nanos = Nanos(5_000_000_000);
+        const MOST: Nanos = Nanos(900_000_000_000);
+        let begun = now(engines);
+        while let Some((hot, warning)) = self.read_gauge(now(engines), true)? {
+            if now(engines).saturating_sub(begun) >= MOST {
+                return Err(Stopped::TooHot { now: hot, warning });
+            }
+            self.rest(engines, STEP)?;
+        }
+        Ok(())
     }
 
     /// Waits on the engine's clock, in steps that a signal can end.

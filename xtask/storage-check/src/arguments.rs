@@ -58,6 +58,8 @@ pub(crate) enum Command {
     /// Show runs or drives side by side
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArguments),
+    /// List the drives of this host: identity, firmware, link, what uses them, and whether they may be erased
+    Devices(DevicesArguments),
     /// Prove on drives whose truth is known that the gate passes what is equal and fails what is worse
     SelfTest(SelfTestArguments),
 }
@@ -145,6 +147,12 @@ pub(crate) struct PlanArguments {
     pub(crate) options: Options,
 }
 
+#[derive(Args, Debug)]
+pub(crate) struct DevicesArguments {
+    #[command(flatten)]
+    pub(crate) options: Options,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// For people
@@ -172,6 +180,7 @@ impl Arguments {
             Some(Command::Baseline(arguments)) => arguments.command.options(),
             Some(Command::Analyze(arguments)) => arguments.options,
             Some(Command::Compare(_)) => Options { format: Format::Text, quiet: false },
+            Some(Command::Devices(arguments)) => arguments.options,
             Some(Command::SelfTest(arguments)) => arguments.options,
         }
     }
