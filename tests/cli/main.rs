@@ -6,6 +6,7 @@ mod analyze;
 mod around;
 mod cliff;
 mod corruption;
+mod drive;
 mod gate;
 mod kill;
 mod levels;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         space::trials(),
         signals::trials(),
         sim::trials(),
+        drive::trials(),
         verdict::trials(),
         gate::trials(),
         around::trials(),

@@ -69,7 +69,7 @@ fn metric_case(report: &Report, judged: &Judged) -> TestCase {
 fn preflight_case(report: &Report, check: &Check) -> TestCase {
     let outcome = if check.outcome == Checked::Pass { Outcome::Success } else { Outcome::Skipped };
     let word = check.outcome.word().replace(' ', "-");
-    let message = format!("preflight {}: {}: {}", check.name, check.outcome.word(), check.message);
+    let message = format!("preflight.{}: {}: {}", check.name, check.outcome.word(), check.message);
     let name = format!("preflight.{}", check.name);
     case(&name, &class(report, Some("preflight")), outcome, &word, &message, &about(report))
 }

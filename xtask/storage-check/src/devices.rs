@@ -46,7 +46,8 @@ fn text(listed: &[Listed]) -> String {
     let mut out = table.to_string().lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
     let unread = listed.iter().flat_map(|one| one.unread.iter().map(move |what| (one, what)));
     for (at, (one, what)) in unread.enumerate() {
-        let _ = write!(out, "{}{}: not read: {what}\n", if at == 0 { "\n\n" } else { "" }, one.path);
+        let gap = if at == 0 { "\n\n" } else { "\n" };
+        let _ = write!(out, "{gap}{}: not read: {what}", one.path);
     }
     out
 }
