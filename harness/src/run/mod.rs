@@ -5,6 +5,7 @@
 //! phase, and the loop does not ask why.
 
 mod again;
+mod gauge;
 mod job;
 mod merge;
 mod phases;
@@ -14,6 +15,7 @@ mod watch_tests;
 mod worker;
 
 pub use again::again;
+pub use gauge::Gauge;
 pub(crate) use job::panic_text;
 pub use resume::check_finished;
 
@@ -28,7 +30,6 @@ use crate::journal::record::{FaultKind, FaultRecord, Record};
 use crate::journal::replay::Replay;
 use crate::plan::phase::{Phase, Plan, Work};
 use crate::sample::Sample;
-use crate::sample::telemetry::Telemetry;
 use crate::target::telemetry::DeviceCounters;
 use crate::units::{Bytes, Nanos};
 
@@ -102,10 +103,6 @@ pub struct Run<'a, F: EngineFactory> {
 
 /// Sees each sample of a phase whose plan lets it be watched, once an interval, and says whether it has seen enough.
 pub type Watch<'a> = dyn FnMut(&Phase, &Sample) -> bool + 'a;
-
-/// Reads what drive and host say of themselves, if a reading is due at this moment of the run's clock; at a border
-/// between phases, where it is told so, one always is.
-pub type Gauge<'a> = dyn FnMut(Nanos, bool) -> Option<Telemetry> + 'a;
 
 /// What the run knows of itself; a resumed one begins with what its journal says.
 #[derive(Debug, Default)]
@@ -186,21 +183,6 @@ impl<'a, F: EngineFactory> Run<'a, F> {
     #[must_use]
     pub fn watched_by(self, watch: &'a mut Watch<'a>) -> Run<'a, F> {
         Run { watch: Some(watch), ..self }
-    }
-
-    /// Lets somebody read what drive and host say of themselves, between samples and by the thread that keeps the
-    /// journal. At the drive's own warning temperature the run waits before a phase, and stops within one.
-    #[must_use]
-    pub fn gauged_by(self, gauge: &'a mut Gauge<'a>) -> Run<'a, F> {
-        Run { gauge: Some(gauge), ..self }
-    }
-
-    /// Notes a reading, if one is due; gives °C and limit where the drive is as hot as it warns of.
-    fn read_gauge(&mut self, at: Nanos, border: bool) -> Result<Option<(i64, i64)>, Stopped> {
-        let Some(reading) = self.gauge.as_mut().and_then(|gauge| gauge(at, border)) else { return Ok(None) };
-        let hot = reading.too_hot();
-        self.sink.record(Record::Telemetry(Box::new(reading)))?;
-        Ok(hot)
     }
 
     /// Whether somebody or the time limit ends the run.

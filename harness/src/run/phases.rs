@@ -62,22 +62,8 @@ impl<F: EngineFactory> Run<'_, F> {
         self.sink.record(Record::PhaseEnd { phase: phase.id.clone(), at_ns: end, counted })
     }
 
-    /// Before a phase: waits while the drive is as hot as it warns of, a quarter of an hour at the most.
-    fn cool_down(&mut self, engines: &mut [F::Engine]) -> Result<(), Stopped> {
-        const STEP: Nanos = Nanos(5_000_000_000);
-        const MOST: Nanos = Nanos(900_000_000_000);
-        let begun = now(engines);
-        while let Some((hot, warning)) = self.read_gauge(now(engines), true)? {
-            if now(engines).saturating_sub(begun) >= MOST {
-                return Err(Stopped::TooHot { now: hot, warning });
-            }
-            self.rest(engines, STEP)?;
-        }
-        Ok(())
-    }
-
     /// Waits on the engine's clock, in steps that a signal can end.
-    fn rest(&mut self, engines: &mut [F::Engine], rest: Nanos) -> Result<(), Stopped> {
+    pub(super) fn rest(&mut self, engines: &mut [F::Engine], rest: Nanos) -> Result<(), Stopped> {
         let Some(engine) = engines.first_mut() else { return Ok(()) };
         let until = engine.now().saturating_add(rest);
         let mut batch = Batch::default();
@@ -382,7 +368,7 @@ fn block_len(block: Bytes) -> u32 {
     u32::try_from(block.0).unwrap_or(u32::MAX)
 }
 
-fn now<E: Engine>(engines: &[E]) -> Nanos {
+pub(super) fn now<E: Engine>(engines: &[E]) -> Nanos {
     engines.first().map_or(Nanos(0), Engine::now)
 }
 
