@@ -6,6 +6,7 @@ mod analyze;
 mod around;
 mod cliff;
 mod corruption;
+mod drive;
 mod embed;
 mod export;
 mod gate;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         space::trials(),
         signals::trials(),
         sim::trials(),
+        drive::trials(),
         verdict::trials(),
         gate::trials(),
         guard::trials(),

@@ -1,14 +1,16 @@
 //! The records of a journal, and how one becomes a line and a line one again.
 //!
 //! Pure: knows no file. Order in a journal: header; then for each phase its start, for each attempt at a
-//! segment its start, samples and end, and the phase's end; faults and resume marks anywhere; the end.
+//! segment its start, samples and end, and the phase's end; preflight, telemetry, faults and resume marks anywhere; the
+//! end.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::environment::Environment;
+use crate::environment::{Check, Environment};
 use crate::plan::phase::Plan;
+use crate::sample::telemetry::Telemetry;
 use crate::sample::{Fault, Sample};
 use crate::target::facts::Facts;
 use crate::units::{Bytes, Nanos};
@@ -79,6 +81,13 @@ pub enum Record {
         /// How thoroughly.
         grade: PurgeGrade,
     },
+    /// Whether it was a fair moment to begin; follows the header.
+    Preflight {
+        /// The checks that could be made.
+        checks: Vec<Check>,
+    },
+    /// What drive and host said of themselves.
+    Telemetry(Box<Telemetry>),
     /// Something went wrong.
     Fault(FaultRecord),
     /// The run was cut here and goes on; no timing spans this line.

@@ -5,6 +5,7 @@
 //! phase, and the loop does not ask why.
 
 mod again;
+mod gauge;
 mod job;
 mod merge;
 mod phases;
@@ -14,6 +15,7 @@ mod watch_tests;
 mod worker;
 
 pub use again::again;
+pub use gauge::Gauge;
 pub(crate) use job::panic_text;
 pub use resume::check_finished;
 
@@ -55,6 +57,14 @@ pub enum Stopped {
     /// The time that the user allowed is over.
     #[error("the time limit is over before the plan is done")]
     TimeLimit,
+    /// The drive is as hot as it warns of.
+    #[error("the drive is at {now} °C and warns from {warning} °C on: cool it, then go on with the run (--resume)")]
+    TooHot {
+        /// °C.
+        now: i64,
+        /// °C.
+        warning: i64,
+    },
     /// I/O failed; the text names operation, place and cause.
     #[error("{0}")]
     Failed(String),
@@ -86,6 +96,7 @@ pub struct Run<'a, F: EngineFactory> {
     deadline: Nanos,
     purge: Purge,
     watch: Option<&'a mut Watch<'a>>,
+    gauge: Option<&'a mut Gauge<'a>>,
     /// The phase that is being watched.
     watching: Option<&'a Phase>,
     state: State,
@@ -151,6 +162,7 @@ impl<'a, F: EngineFactory> Run<'a, F> {
             deadline: Nanos(u64::MAX),
             purge: Purge { told: PurgeGrade::Fstrim, untold: PurgeGrade::Delete },
             watch: None,
+            gauge: None,
             watching: None,
             state: so_far.map(State::of).unwrap_or_default(),
         }

@@ -30,9 +30,11 @@ impl<F: EngineFactory> Run<'_, F> {
         }
         // What others left dirty is not ours to be counted.
         self.flush_all(&mut engines)?;
+        self.cool_down(&mut engines)?;
         let before = (self.counters)();
         let start = now(&engines);
         self.sink.record(Record::PhaseStart { phase: phase.id.clone(), at_ns: start })?;
+        self.read_gauge(start, true)?;
         let mut moved = Bytes(0);
         for segment in segments(phase) {
             if !finished.contains(&segment) {
@@ -56,11 +58,12 @@ impl<F: EngineFactory> Run<'_, F> {
             }
             _ => None,
         };
+        self.read_gauge(end, true)?;
         self.sink.record(Record::PhaseEnd { phase: phase.id.clone(), at_ns: end, counted })
     }
 
     /// Waits on the engine's clock, in steps that a signal can end.
-    fn rest(&mut self, engines: &mut [F::Engine], rest: Nanos) -> Result<(), Stopped> {
+    pub(super) fn rest(&mut self, engines: &mut [F::Engine], rest: Nanos) -> Result<(), Stopped> {
         let Some(engine) = engines.first_mut() else { return Ok(()) };
         let until = engine.now().saturating_add(rest);
         let mut batch = Batch::default();
@@ -365,7 +368,7 @@ fn block_len(block: Bytes) -> u32 {
     u32::try_from(block.0).unwrap_or(u32::MAX)
 }
 
-fn now<E: Engine>(engines: &[E]) -> Nanos {
+pub(super) fn now<E: Engine>(engines: &[E]) -> Nanos {
     engines.first().map_or(Nanos(0), Engine::now)
 }
 

@@ -96,7 +96,8 @@ fn resume_on<S: Site, F: EngineFactory>(
     };
     let deadline = limits.max_time.map(|time| factory.now().saturating_add(time));
     let after = limits.after;
-    let measurement = measure::Measurement { header, held, folder: &run_folder, after, deadline, stop, bench };
+    let measurement =
+        measure::Measurement { header, preflight: Vec::new(), held, folder: &run_folder, after, deadline, stop, bench };
     measurement.resumed(so_far, observer, &factory)
 }
 

@@ -69,6 +69,8 @@ pub(crate) enum Command {
     /// Show runs or drives side by side
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArguments),
+    /// List the drives of this host: identity, firmware, link, what uses them, and whether they may be erased
+    Devices(DevicesArguments),
     /// Prove on drives whose truth is known that the gate passes what is equal and fails what is worse
     #[command(after_help = SELF_TEST_EXAMPLES)]
     SelfTest(SelfTestArguments),
@@ -177,6 +179,12 @@ pub(crate) struct PlanArguments {
     pub(crate) options: Options,
 }
 
+#[derive(Args, Debug)]
+pub(crate) struct DevicesArguments {
+    #[command(flatten)]
+    pub(crate) options: Options,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// For people
@@ -207,6 +215,7 @@ impl Arguments {
             Some(Command::Compare(_) | Command::Export(_) | Command::Completions(_) | Command::Man(_)) => {
                 Options { format: Format::Text, quiet: false }
             }
+            Some(Command::Devices(arguments)) => arguments.options,
             Some(Command::SelfTest(arguments)) => arguments.options,
         }
     }

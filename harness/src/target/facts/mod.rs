@@ -2,23 +2,29 @@
 //!
 //! What differs between kinds of targets is in [`Place`]; all else is common.
 //!
-//! `mounts` and `dm` parse text, `drive` and `pool` read sysfs, `quota` asks the filesystem,
-//! `host` reads what surrounds the target. Judges nothing: that is `guard`'s.
+//! `mounts` and `dm` parse text, `drive`, `details`, `uses` and `pool` read sysfs, `controller` asks the drive itself,
+//! `quota` the filesystem, `host` reads what surrounds the target. Judges nothing: that is `guard`'s.
 //! What is unknown is absent, never zero or empty.
 
 mod block;
 mod contents;
+mod controller;
+mod details;
+pub mod devices;
 mod dm;
 mod drive;
 mod folder;
 mod host;
 mod identity;
+mod limits;
 mod mounts;
+mod nvme;
 mod openers;
 mod pool;
 mod quota;
 #[cfg(test)]
 mod recorded;
+mod smartctl;
 mod sysfs;
 mod text;
 mod uses;
@@ -32,6 +38,7 @@ use serde::{Deserialize, Serialize};
 pub use self::block::Block;
 pub(super) use self::block::identity_now;
 pub use self::contents::Contents;
+pub use self::details::{Condition, Details, Member};
 pub use self::folder::FactsError;
 pub use self::host::environment;
 pub use self::identity::Identity;
@@ -175,6 +182,9 @@ pub struct Drive {
     pub backing_file: Option<String>,
     /// All block devices from the filesystem's down to the lowest known, depth first.
     pub stack: Vec<Layer>,
+    /// What else is known of it.
+    #[serde(default)]
+    pub details: Details,
 }
 
 /// One block device of a stack.
@@ -358,5 +368,30 @@ impl TryFrom<String> for Device {
 impl From<Device> for String {
     fn from(device: Device) -> String {
         device.to_string()
+    }
+}
+
+/// The physical drives beneath a device, as folders of this host's tree.
+pub(super) fn sources(device: Device) -> Vec<PathBuf> {
+    let host = sysfs::Host::this();
+    let mounts = host.mounts().unwrap_or_default();
+    drive::sources(device, &host, &mounts)
+}
+
+/// What is looked at again while a run goes on, of a physical drive's folder.
+pub(super) mod watched {
+    use std::path::Path;
+
+    pub(in crate::target) use super::controller::{condition, has_ocp, names};
+    use super::{Condition, details, drive};
+
+    /// Temperature and the kernel's own counters: no command to the drive.
+    pub(in crate::target) fn cheap(source: &Path) -> Condition {
+        Condition { counters: details::counters(source), ..details::temperature(source) }
+    }
+
+    /// The link as trained.
+    pub(in crate::target) fn link(source: &Path) -> Option<String> {
+        drive::trained(source)
     }
 }
