@@ -75,7 +75,7 @@ fn repeated() -> Result<()> {
     equal.says(&["held: as good as the baseline of 3 runs", "of at most 3 runs"])?;
     let worse = format!("{DRIVE}&seed=2&slower_floor=15%&firmware=FW02");
     let worse = home.run(&worse, &["--repeat", "3", "--out", "worse"])?.with_code(1)?;
-    worse.says(&["regressed: fill.floor_mb_s", "; since drive.firmware FW01 → FW02", "of at most 3 runs"])?;
+    worse.says(&["regressed: drive.firmware FW01 → FW02: fill.floor_mb_s", "of at most 3 runs"])?;
     let runs = folder::names(&home.path().join("worse"));
     let last = runs.last().context("no run")?;
     let report = run::report(&home.path().join("worse").join(last))?;

@@ -6,14 +6,18 @@ mod analyze;
 mod around;
 mod cliff;
 mod corruption;
+mod drive;
 mod embed;
 mod export;
 mod gate;
 mod github;
+mod guard;
 mod kill;
 mod levels;
+mod machine;
 mod output;
 mod quick;
+mod raw;
 mod reframe;
 mod refusals;
 mod rw_kill;
@@ -34,6 +38,7 @@ fn main() -> ExitCode {
     let subjects = [
         quick::trials(),
         refusals::trials(),
+        raw::trials(),
         output::trials(),
         kill::trials(),
         corruption::trials(),
@@ -41,11 +46,14 @@ fn main() -> ExitCode {
         space::trials(),
         signals::trials(),
         sim::trials(),
+        drive::trials(),
         verdict::trials(),
         gate::trials(),
+        guard::trials(),
         around::trials(),
         analyze::trials(),
         levels::trials(),
+        machine::trials(),
         rw_kill::trials(),
         score::trials(),
         served::trials(),

@@ -21,6 +21,8 @@ pub enum Need {
     IoUring,
     /// Real series with their truths.
     Corpus,
+    /// A virtual machine, and a static build of the program to put into it.
+    Vm,
     /// A command.
     Command(&'static str),
     /// A module of the `python3` on `PATH`.
@@ -48,6 +50,7 @@ impl Need {
                 (!folder.join("truth.toml").is_file()).then(|| format!("{} has no truth.toml", folder.display()))
             }
             Need::Python(module) => python(module).err().map(|_| format!("no {module} for the python3 on PATH")),
+            Need::Vm => crate::vm::missing(),
             Need::Command(name) => command(name).is_none().then(|| format!("no {name}")),
         }
     }

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use harness::analysis::metric::{Metric, Value};
+use harness::environment::{Check, Outcome};
 use harness::report::{BaselineLine, CliffLine, Failure, FailureKind, FillReport, ProfileLine, Report, Target, junit};
 use harness::verdict::Verdict;
 use harness::verdict::judge::{Judged, Role};
@@ -51,16 +52,16 @@ fn reports() -> Vec<(&'static str, Report, Ends)> {
     let bare = |report: Report| Report { metrics: Vec::new(), ..report };
     let plain = |verdict, failure| report("quick", verdict, failure);
     vec![
-        ("a_pass", plain(Verdict::Held, None), [3, 0, 0, 1]),
-        ("a_regression", plain(Verdict::Regressed, None), [0, 3, 0, 1]),
-        ("an_inconclusive_run", plain(Verdict::Inconclusive, None), [0, 0, 0, 4]),
-        ("a_run_without_a_baseline", plain(Verdict::NoBaseline, None), [0, 0, 0, 4]),
-        ("a_failed_run", plain(Verdict::Error, Some(FailureKind::Failed)), [0, 0, 4, 1]),
-        ("an_interrupted_run", plain(Verdict::Error, Some(FailureKind::Interrupted)), [0, 0, 4, 1]),
-        ("a_refusal", bare(plain(Verdict::Error, Some(FailureKind::Refused))), [0, 0, 1, 0]),
-        ("nothing_measured", bare(plain(Verdict::NoBaseline, None)), [0, 0, 1, 0]),
-        ("hostile_text", report(&hostile, Verdict::Regressed, Some(FailureKind::Failed)), [0, 3, 1, 1]),
-        ("hostile_text_that_passes", report(&hostile, Verdict::Held, None), [3, 0, 0, 1]),
+        ("a_pass", plain(Verdict::Held, None), [3, 0, 0, 2]),
+        ("a_regression", plain(Verdict::Regressed, None), [0, 3, 0, 2]),
+        ("an_inconclusive_run", plain(Verdict::Inconclusive, None), [0, 0, 0, 5]),
+        ("a_run_without_a_baseline", plain(Verdict::NoBaseline, None), [0, 0, 0, 5]),
+        ("a_failed_run", plain(Verdict::Error, Some(FailureKind::Failed)), [0, 0, 4, 2]),
+        ("an_interrupted_run", plain(Verdict::Error, Some(FailureKind::Interrupted)), [0, 0, 4, 2]),
+        ("a_refusal", bare(plain(Verdict::Error, Some(FailureKind::Refused))), [0, 0, 1, 1]),
+        ("nothing_measured", bare(plain(Verdict::NoBaseline, None)), [0, 0, 1, 1]),
+        ("hostile_text", report(&hostile, Verdict::Regressed, Some(FailureKind::Failed)), [0, 3, 1, 2]),
+        ("hostile_text_that_passes", report(&hostile, Verdict::Held, None), [3, 0, 0, 2]),
     ]
 }
 
@@ -219,12 +220,15 @@ fn report(text: &str, verdict: Verdict, failure: Option<FailureKind>) -> Report 
         }),
         random_write: Vec::new(),
         fsef: None,
+        thermal: Vec::new(),
+        preflight: vec![Check { name: "link".to_owned(), outcome: Outcome::Warn, message: own() }],
         environment: [(own(), own())].into(),
         plan: None,
         notes: vec![own()],
         failure: failure.map(|kind| Failure { kind, message: own() }),
         changes: Vec::new(),
         baseline: Some(BaselineLine { path: format!("{text}gate.toml"), ..BaselineLine::default() }),
+        ghosts: std::collections::BTreeMap::new(),
         bytes_written: u64::MAX,
         elapsed_s: 27.026_999_999_999_997,
     }

@@ -36,7 +36,7 @@ pub fn annotations(report: &Report) -> String {
         let shown = if of_kind.len() > room { room - 1 } else { of_kind.len() };
         for judged in &of_kind[..shown] {
             let title = format!("storage-check: {} {}", judged.metric.id, judged.verdict);
-            annotation(&mut out, each, &title, &sentence(judged));
+            annotation(&mut out, each, &title, &sentence(report, judged));
         }
         if of_kind.len() > shown {
             let left = of_kind.len() - shown;

@@ -10,6 +10,7 @@ use time::format_description::well_known::Rfc3339;
 use super::sentence::sentence;
 use super::table::row;
 use super::{Failure, Report};
+use crate::environment::{Check, Outcome as Checked};
 use crate::verdict::Verdict;
 use crate::verdict::judge::{Judged, Role};
 
@@ -22,12 +23,13 @@ pub struct JunitError(#[from] junit_report::Error);
 ///
 /// A gate that regressed is a failure, and whatever is in error an error; a run that failed, was interrupted or refused is an error in
 /// a case named `run`; what is inconclusive, without a baseline or only shown is skipped, with the verdict
-/// in its message; held and improved gates pass.
+/// in its message; held and improved gates pass. So do the preflight's checks; what they warn of is skipped.
 ///
 /// # Errors
 /// The XML writer's own; there are none on a string in memory.
 pub fn render(report: &Report) -> Result<String, JunitError> {
     let mut cases: Vec<TestCase> = report.metrics.iter().map(|judged| metric_case(report, judged)).collect();
+    cases.extend(report.preflight.iter().map(|check| preflight_case(report, check)));
     cases.extend(run_case(report));
     share_time(&mut cases, report.elapsed_s);
     // Not `TestSuite::new`, which reads the clock.
@@ -51,7 +53,7 @@ pub fn render(report: &Report) -> Result<String, JunitError> {
 fn metric_case(report: &Report, judged: &Judged) -> TestCase {
     let id = &judged.metric.id;
     let suite = id.split('.').next().unwrap_or(id).replace('_', "-");
-    let message = sentence(judged);
+    let message = sentence(report, judged);
     let kind = match (judged.verdict, judged.role) {
         (Verdict::Regressed, Role::Gate) => Outcome::Failure,
         (Verdict::Error, _) => Outcome::Error,
@@ -63,6 +65,15 @@ fn metric_case(report: &Report, judged: &Judged) -> TestCase {
     let basis = if basis.is_empty() { basis } else { format!("{basis}\n") };
     let body = format!("{message}\n{basis}{}", about(report));
     case(id, &class(report, Some(&suite)), kind, word, &message, &body)
+}
+
+/// A check of the preflight. One that warns fails nothing by itself, and is not green.
+fn preflight_case(report: &Report, check: &Check) -> TestCase {
+    let outcome = if check.outcome == Checked::Pass { Outcome::Success } else { Outcome::Skipped };
+    let word = check.outcome.word().replace(' ', "-");
+    let message = format!("preflight.{}: {}: {}", check.name, check.outcome.word(), check.message);
+    let name = format!("preflight.{}", check.name);
+    case(&name, &class(report, Some("preflight")), outcome, &word, &message, &about(report))
 }
 
 /// The case named `run`: there where no metric says what the whole report says.

@@ -69,6 +69,8 @@ pub(crate) enum Command {
     /// Show runs or drives side by side
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArguments),
+    /// List the drives of this host: identity, firmware, link, what uses them, and whether they may be erased
+    Devices(DevicesArguments),
     /// Prove on drives whose truth is known that the gate passes what is equal and fails what is worse
     #[command(after_help = SELF_TEST_EXAMPLES)]
     SelfTest(SelfTestArguments),
@@ -87,9 +89,10 @@ pub(crate) enum Command {
 /// What to measure, by what, and where the files go.
 #[derive(Args, Debug)]
 pub(crate) struct What {
-    /// Folder to measure in: files are made in a folder of our own inside it, and removed at the end; or a simulated
-    /// drive, such as sim:intel-320 or sim:FILE.toml, with overrides: sim:intel-320?unit=7&slower=8%&fault=gone@60s
-    #[arg(long, value_name = "DIR|sim:NAME", default_value = ".")]
+    /// Folder to measure in: files are made in a folder of our own inside it, and removed at the end; or a whole block
+    /// device, which --erase must name; or a simulated drive, such as sim:intel-320 or sim:FILE.toml, with overrides:
+    /// sim:intel-320?unit=7&slower=8%&fault=gone@60s
+    #[arg(long, value_name = "DIR|DEVICE|sim:NAME", default_value = ".")]
     pub(crate) target: PathBuf,
     /// Built-in profile (quick, ci, acceptance, fill-volume, space-throughput, snia-wsat) or a TOML file
     #[arg(long, value_name = "NAME|FILE", default_value = "quick")]
@@ -97,6 +100,15 @@ pub(crate) struct What {
     /// Allow this filesystem to be filled; it must be the target's own, and not the one that carries /
     #[arg(long, value_name = "MOUNTPOINT")]
     pub(crate) fill_volume: Option<PathBuf>,
+    /// Allow the target device to be erased, all of it: its serial number, worldwide name or UUID, so that no other is
+    #[arg(long, value_name = "IDENTITY")]
+    pub(crate) erase: Option<String>,
+    /// Allow that also where the device is not empty
+    #[arg(long, requires = "erase")]
+    pub(crate) erase_contents: bool,
+    /// Allow it also where other hosts could be using the device: fabrics, iSCSI, Fibre Channel
+    #[arg(long, requires = "erase")]
+    pub(crate) erase_shared: bool,
     /// Refuse a plan that writes more than this, such as 100GB
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     pub(crate) max_write: Option<Bytes>,
@@ -121,10 +133,10 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "DIR", default_value = "storage-check-runs")]
     pub(crate) out: PathBuf,
     /// Go on with a run that was cut, named by its folder or journal
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["discard", "target", "profile", "fill_volume", "max_write", "out"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["discard", "target", "profile", "fill_volume", "erase", "max_write", "out"])]
     pub(crate) resume: Option<PathBuf>,
     /// Remove what a run that was cut left on its target
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "profile", "fill_volume", "max_write", "out", "keep"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "profile", "fill_volume", "erase", "max_write", "out", "keep"])]
     pub(crate) discard: Option<PathBuf>,
     /// Leave the test files in place at the end
     #[arg(long)]
@@ -167,6 +179,12 @@ pub(crate) struct PlanArguments {
     pub(crate) options: Options,
 }
 
+#[derive(Args, Debug)]
+pub(crate) struct DevicesArguments {
+    #[command(flatten)]
+    pub(crate) options: Options,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// For people
@@ -197,6 +215,7 @@ impl Arguments {
             Some(Command::Compare(_) | Command::Export(_) | Command::Completions(_) | Command::Man(_)) => {
                 Options { format: Format::Text, quiet: false }
             }
+            Some(Command::Devices(arguments)) => arguments.options,
             Some(Command::SelfTest(arguments)) => arguments.options,
         }
     }

@@ -8,6 +8,7 @@ mod baseline;
 mod care;
 mod compare;
 mod console;
+mod devices;
 mod diff;
 mod exit;
 mod export;
@@ -48,6 +49,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Analyze(arguments)) => analyze::analyze(arguments, &console),
         Some(Command::Compare(arguments)) => compare::compare(arguments, &console),
         Some(Command::Baseline(arguments)) => baseline::baseline(&arguments.command, &mut console),
+        Some(Command::Devices(arguments)) => devices::devices(arguments, &console),
         Some(Command::SelfTest(arguments)) => self_test::self_test(arguments, &console),
         Some(Command::Export(arguments)) => export::export(arguments, &console),
         Some(Command::Github(arguments)) => github::github(&arguments.run, &mut console),

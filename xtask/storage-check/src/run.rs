@@ -67,10 +67,10 @@ impl Made {
         Made { exit: failed(why, console), why: Some(why.to_string()), ..self }
     }
 
-    /// Prints all that is to be said, by the last run.
-    fn ended(self, last: Option<Outcome>, console: &Console) -> Made {
-        let exit = last.as_ref().map_or(self.exit, |last| finish(last, console));
-        Made { exit, report: last.map(|last| last.report), ..self }
+    /// Prints what a run came to.
+    fn take(&mut self, last: Outcome, console: &Console) {
+        self.exit = finish(&last, console);
+        self.report = Some(last.report);
     }
 }
 
@@ -80,27 +80,29 @@ pub(crate) fn make(mut series: Series, verbose: bool, console: &mut Console, sto
     let mut last: Option<Outcome> = None;
     loop {
         let mut progress = Progress::new(console, verbose);
-        let outcome = match session::run(&series.next_request(), &mut progress, stop) {
-            Ok(outcome) => outcome,
-            Err(RequestError::Budget(why)) if last.is_some() => {
+        let result = session::run(&series.next_request(), &mut progress, stop);
+        let outcome = match (result, last.take()) {
+            (Ok(outcome), _) => outcome,
+            (Err(RequestError::Budget(why)), Some(last)) => {
                 console.remark(&format!("the write budget is spent: {why}"));
-                return made.ended(last, console);
+                made.take(last, console);
+                return made;
             }
-            Err(why) => return made.but(&why, console),
+            (Err(why), _) => return made.but(&why, console),
         };
         let ended = series.take(&outcome);
         made.folders.push(outcome.folder.clone());
-        let Some(ended) = ended else {
-            let verdict = summary::verdict_line(&outcome.report, console);
-            let (run, folder) = (made.folders.len(), outcome.folder.display());
-            console.remark(&format!("run {run} of at most {}: {verdict}; reports in {folder}", series.runs()));
-            last = Some(outcome);
-            continue;
-        };
-        if series.runs() > 1 {
-            console.remark(&ended.to_string());
+        if let Some(ended) = ended {
+            if series.runs() > 1 {
+                console.remark(&ended.to_string());
+            }
+            made.take(outcome, console);
+            return made;
         }
-        return made.ended(Some(outcome), console);
+        let verdict = summary::verdict_line(&outcome.report, console);
+        let (run, folder) = (made.folders.len(), outcome.folder.display());
+        console.remark(&format!("run {run} of at most {}: {verdict}; reports in {folder}", series.runs()));
+        last = Some(outcome);
     }
 }
 
@@ -109,12 +111,14 @@ fn resume(run: &Path, arguments: &RunArguments, console: &mut Console, stop: &Ar
     let mut progress = Progress::new(console, arguments.verbose);
     let resumed = judging(&arguments.judged, None)
         .and_then(|judging| session::resume(run, limits, &judging, &mut progress, stop));
+    let mut made = Made::default();
     match resumed {
         Ok(outcome) => {
-            let made = Made { folders: vec![outcome.folder.clone()], ..Made::default() };
-            made.ended(Some(outcome), console)
+            made.folders.push(outcome.folder.clone());
+            made.take(outcome, console);
+            made
         }
-        Err(why) => Made::default().but(&why, console),
+        Err(why) => made.but(&why, console),
     }
 }
 
@@ -142,7 +146,13 @@ fn series(arguments: &RunArguments) -> Result<Series, RequestError> {
 /// What the arguments ask for.
 pub(crate) fn request(what: &What) -> Result<Request, RequestError> {
     Ok(Request {
-        consent: Consent { fill_volume: what.fill_volume.clone() },
+        consent: Consent {
+            fill_volume: what.fill_volume.clone(),
+            erase: what.erase.clone(),
+            erase_contents: what.erase_contents,
+            shared_storage: what.erase_shared,
+            ..Consent::default()
+        },
         max_write: what.max_write,
         ..Request::new(Target::parse(&what.target)?, profile(&what.profile)?, PathBuf::from("storage-check-runs"))
     })
