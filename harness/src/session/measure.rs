@@ -13,7 +13,7 @@ use super::watch::until_steady;
 use super::{After, Event, Observer, Outcome, Request, RequestError, compose, wall};
 use crate::engine::EngineFactory;
 use crate::journal::file::{self, JournalError, Writer};
-use crate::journal::record::{Erase, Header, Outcome as Ending, PurgeGrade, Record};
+use crate::journal::record::{Erase, Header, Outcome as Ending, Record};
 use crate::journal::replay::Replay;
 use crate::plan::phase::Plan;
 use crate::report::FailureKind;
@@ -178,10 +178,7 @@ impl<H: Held> Measurement<'_, H> {
             let plan = &self.header.plan;
             let run = Run::new(plan, factory, self.header.seed, self.stop, &counters, &mut sink, so_far);
             let mut watch = until_steady(plan);
-            let run = match facts.block() {
-                Some(_) => run.purging(PurgeGrade::Discard, PurgeGrade::None),
-                None => run,
-            };
+            let run = run.on_whole_device(facts.block().is_some());
             run.watched_by(&mut watch).until(self.deadline).run()
         };
         // What a panic leaves broken is not used again: only the journal's file, which appends whole lines.
@@ -204,12 +201,11 @@ impl<H: Held> Measurement<'_, H> {
 
     fn remove(&self) -> Result<(), String> {
         self.held.remove().map(|_| ()).map_err(|errno| {
-            format!(
-                "removing {} in {} failed: {}; remove it by hand",
-                self.held.name(),
-                self.header.facts.path.display(),
-                std::io::Error::from(errno)
-            )
+            let (path, why) = (self.header.facts.path.display(), std::io::Error::from(errno));
+            match self.header.facts.block() {
+                Some(_) => format!("clearing {path} failed: {why}; it may still hold what the run wrote"),
+                None => format!("removing {} in {path} failed: {why}; remove it by hand", self.held.name()),
+            }
         })
     }
 }
