@@ -115,7 +115,7 @@ fn run(cases: u64) -> Result<()> {
         slowest = slowest.max(took);
     }
     rig::note(&format!("{whole} series were taken as whole and their sums checked; the slowest case took {slowest:?}"));
-    ensure!(whole > cases / 20, "only {whole} sums were checked: the mutants are too wild to show anything");
+    ensure!(whole >= cases / 20, "only {whole} sums were checked: the mutants are too wild to show anything");
     Ok(())
 }
 

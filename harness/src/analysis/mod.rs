@@ -25,3 +25,4 @@ pub mod snia;
 pub mod space;
 pub mod steady;
 pub mod suite;
+mod swings;
