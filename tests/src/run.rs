@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::{folder, wait};
 
 /// The files of a run folder.
-pub const FILES: [&str; 4] = ["journal.jsonl", "junit.xml", "report.json", "report.md"];
+pub const FILES: [&str; 5] = ["journal.jsonl", "junit.xml", "report.html", "report.json", "report.md"];
 
 /// The only run folder in an output folder.
 ///

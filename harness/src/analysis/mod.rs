@@ -26,3 +26,4 @@ pub mod space;
 pub mod steady;
 pub mod suite;
 mod swings;
+pub mod thermal;

@@ -185,7 +185,7 @@ impl Compared {
     }
 
     /// The curves of its suites.
-    fn timelines(&self) -> impl Iterator<Item = (String, &[Point])> {
+    pub(super) fn timelines(&self) -> impl Iterator<Item = (String, &[Point])> {
         let fill = self.report.fill.iter().map(|fill| ("fill".to_owned(), fill.curve.as_slice()));
         let levels = self.report.random_write.iter();
         fill.chain(levels.map(|level| (format!("random writes at {}", level.level), level.curve.as_slice())))

@@ -17,7 +17,7 @@ const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇'
 /// A line of `width` blocks from 0 to the largest rate; empty where no point has a place.
 #[must_use]
 pub fn sparkline(points: &[Point], width: usize) -> String {
-    let bins = bins(points, width);
+    let bins = shares(points, width);
     let top = bins.iter().copied().fold(0.0, f64::max);
     // A line has no axis that would show where zero is: nothing is drawn lower than an eighth.
     bins.into_iter().map(|rate| EIGHTHS[eighths(rate, top, 8).max(1)]).collect()
@@ -28,7 +28,7 @@ pub fn sparkline(points: &[Point], width: usize) -> String {
 #[must_use]
 pub fn chart(points: &[Point], cliffs: &[CliffLine], width: usize, height: usize) -> String {
     let (width, height) = (width.max(1), height.max(1));
-    let bins = bins(points, width);
+    let bins = shares(points, width);
     let Some(end_gb) = end_gb(points).filter(|_| !bins.is_empty()) else { return String::new() };
     let top = axis_top(bins.iter().copied().fold(0.0, f64::max));
     let middle = height / 2;
@@ -55,7 +55,7 @@ pub fn chart(points: &[Point], cliffs: &[CliffLine], width: usize, height: usize
 ///
 /// A point stands for the bytes since the point before it. Points that are out of order, not finite or
 /// without bytes of their own have no place.
-fn bins(points: &[Point], width: usize) -> Vec<f64> {
+pub(super) fn shares(points: &[Point], width: usize) -> Vec<f64> {
     let Some(end) = end_gb(points).filter(|_| width > 0) else { return Vec::new() };
     let share = end / width as f64;
     let mut steps = steps(points).peekable();
@@ -106,7 +106,7 @@ fn eighths(rate: f64, top: f64, most: usize) -> usize {
 }
 
 /// The least round number that is no smaller than `most`: 1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6 or 8 times a power of ten.
-fn axis_top(most: f64) -> f64 {
+pub(super) fn axis_top(most: f64) -> f64 {
     if !(most > 0.0 && most.is_finite()) {
         return 1.0;
     }
@@ -176,10 +176,10 @@ mod tests {
 
     #[test]
     fn shares_of_equal_bytes_have_the_rate_their_bytes_took() {
-        assert_eq!(bins(&points(&[100.0, 300.0]), 1), [150.0]);
-        assert_eq!(bins(&points(&[100.0, 300.0]), 4), [100.0, 100.0, 300.0, 300.0]);
+        assert_eq!(shares(&points(&[100.0, 300.0]), 1), [150.0]);
+        assert_eq!(shares(&points(&[100.0, 300.0]), 4), [100.0, 100.0, 300.0, 300.0]);
         let uneven = [Point { at_gb: 1.0, mb_s: 100.0 }, Point { at_gb: 4.0, mb_s: 200.0 }];
-        assert_eq!(bins(&uneven, 4), [100.0, 200.0, 200.0, 200.0]);
+        assert_eq!(shares(&uneven, 4), [100.0, 200.0, 200.0, 200.0]);
     }
 
     #[test]
@@ -192,8 +192,8 @@ mod tests {
             Point { at_gb: 3.0, mb_s: 0.0 },
             Point { at_gb: 1.0, mb_s: 7.0 },
         ];
-        assert_eq!(bins(&strange, 2), [100.0, 100.0]);
-        assert_eq!(bins(&strange[..3], 2), [0.0; 0]);
+        assert_eq!(shares(&strange, 2), [100.0, 100.0]);
+        assert_eq!(shares(&strange[..3], 2), [0.0; 0]);
         assert_eq!(chart(&strange[..3], &[], WIDTH, HEIGHT), "");
     }
 

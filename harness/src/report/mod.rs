@@ -4,19 +4,28 @@
 
 use std::collections::BTreeMap;
 
+use crate::environment::Check;
 use crate::plan::phase::Plan;
 use crate::verdict::Verdict;
+use crate::verdict::curve::Spread;
 use crate::verdict::judge::Judged;
 use crate::verdict::surroundings::Change;
 
+pub mod bencher;
 pub mod compare;
 pub mod curve;
+pub mod github;
+pub mod html;
 pub mod json;
 pub mod junit;
 pub mod markdown;
+pub mod openmetrics;
+mod sentence;
 pub mod series;
+pub mod svg;
 pub mod table;
 mod text;
+mod words;
 
 #[cfg(test)]
 pub(crate) mod samples;
@@ -50,6 +59,10 @@ pub struct Report {
     pub random_write: Vec<LevelReport>,
     /// Steady rate over free space, where enough levels were steady.
     pub fsef: Option<FsefLine>,
+    /// Falls that heat explains: they are no cliffs.
+    pub thermal: Vec<ThermalLine>,
+    /// Whether it was a fair moment to begin.
+    pub preflight: Vec<Check>,
     /// Facts around the run.
     pub environment: BTreeMap<String, String>,
     /// What was planned; none where the run was refused before there was a plan.
@@ -62,6 +75,9 @@ pub struct Report {
     pub changes: Vec<Change>,
     /// The baseline that was found; none where there is none.
     pub baseline: Option<BaselineLine>,
+    /// What the baseline's runs did, by suite or level, such as `fill` or `random_write.25pct`, where it was compared
+    /// with and holds curves.
+    pub ghosts: BTreeMap<String, Spread>,
     /// Bytes written in all.
     pub bytes_written: u64,
     /// From the first phase to the end, without the time between a cut and its resumption.
@@ -136,6 +152,8 @@ pub struct FillReport {
     pub seconds: f64,
     /// Throughput over bytes written, at most a few hundred points.
     pub curve: Vec<Point>,
+    /// What was measured, interval by interval.
+    pub intervals: Vec<Interval>,
     /// Cliffs in order.
     pub cliffs: Vec<CliffLine>,
     /// Bad blocks of the read-back that are named, at most some tens.
@@ -153,8 +171,12 @@ pub struct LevelReport {
     pub bytes: u64,
     /// Time it took.
     pub seconds: f64,
+    /// Bytes of the drive in use meanwhile, in GB, others' data counted; none where nothing says so.
+    pub used_gb: Option<f64>,
     /// Throughput over bytes written since the prefill, at most a few hundred points.
     pub curve: Vec<Point>,
+    /// What was measured, interval by interval.
+    pub intervals: Vec<Interval>,
     /// Cliffs in order.
     pub cliffs: Vec<CliffLine>,
     /// Whether it settled.
@@ -236,6 +258,17 @@ pub struct Point {
     pub mb_s: f64,
 }
 
+/// What one interval measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// Its end, in seconds since the suite began; time between a cut and its resumption is left out.
+    pub end_s: f64,
+    /// Its length in seconds.
+    pub elapsed_s: f64,
+    /// Bytes that completed in it.
+    pub bytes: u64,
+}
+
 /// One cliff.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CliffLine {
@@ -249,6 +282,26 @@ pub struct CliffLine {
     pub before_mb_s: f64,
     /// Level after.
     pub after_mb_s: f64,
+}
+
+/// A fall while the drive slowed itself down for heat.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ThermalLine {
+    /// Where: `fill`, `random_write.25pct`.
+    pub suite: String,
+    /// The fall.
+    pub fall: CliffLine,
+}
+
+/// What is under test and changed, before → after; none where nothing did.
+#[must_use]
+pub fn changed(changes: &[Change]) -> Option<String> {
+    let tested: Vec<String> = changes.iter().filter(|change| change.under_test).map(ToString::to_string).collect();
+    match tested.as_slice() {
+        [] => None,
+        [one] => Some(one.clone()),
+        several => Some(format!("{} (not attributable to one of them)", several.join(" and "))),
+    }
 }
 
 impl FailureKind {

@@ -3,11 +3,13 @@
 //! Only for tests: knows no journal and measures nothing.
 
 use super::{
-    CliffLine, Failure, FailureKind, FillReport, FsefLine, LatencyLine, LevelReport, Point, ProfileLine, Report,
-    SteadyLine, Target,
+    CliffLine, Failure, FailureKind, FillReport, FsefLine, Interval, LatencyLine, LevelReport, Point, ProfileLine,
+    Report, SteadyLine, Target,
 };
 use crate::analysis::metric::{Metric, Value};
+use crate::environment::{Check, Outcome};
 use crate::verdict::Verdict;
+use crate::verdict::curve::Spread;
 use crate::verdict::judge::{Judged, Role};
 
 /// Text that breaks careless renderers: NUL, ANSI, C1, CDATA's end, markup, table and fence syntax,
@@ -79,6 +81,8 @@ pub(crate) fn finished() -> Report {
         fill: Some(fill()),
         random_write: vec![level()],
         fsef: Some(FsefLine { mb_s_per_gb: 1.25, standard_error: 0.04, levels: 4 }),
+        thermal: Vec::new(),
+        preflight: Vec::new(),
         environment: [("kernel", "6.8.0"), ("drive.firmware", "B210.06")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into(),
@@ -87,6 +91,7 @@ pub(crate) fn finished() -> Report {
         failure: None,
         changes: Vec::new(),
         baseline: None,
+        ghosts: [("fill".to_owned(), ghost())].into(),
         bytes_written: 1_072_500_000_000,
         elapsed_s: 7_412.345_678,
     }
@@ -96,11 +101,14 @@ pub(crate) fn finished() -> Report {
 fn fill() -> FillReport {
     let rate =
         |step: u32| if step < 28 { 2384.0 - f64::from(step % 3) * 20.0 } else { 126.0 + f64::from(step * 7 % 25) };
-    let curve = (0..250).map(|step| Point { at_gb: f64::from(step + 1) * 4.29, mb_s: rate(step) }).collect();
+    let curve: Vec<Point> =
+        (0..250).map(|step| Point { at_gb: f64::from(step + 1) * 4.29, mb_s: rate(step) }).collect();
+    let intervals = intervals(&curve, 4.29);
     FillReport {
         bytes: 1_072_500_000_000,
         seconds: 6_950.5,
         curve,
+        intervals,
         cliffs: vec![CliffLine {
             at_gb: 121.332_826,
             low_gb: 120.259_1,
@@ -113,13 +121,36 @@ fn fill() -> FillReport {
     }
 }
 
+/// The intervals that such a curve came from.
+fn intervals(curve: &[Point], gb: f64) -> Vec<Interval> {
+    let end = curve.iter().scan(0.0, |end, point| {
+        let elapsed_s = gb * 1e3 / point.mb_s;
+        *end += elapsed_s;
+        Some(Interval { end_s: *end, elapsed_s, bytes: (gb * 1e9) as u64 })
+    });
+    end.collect()
+}
+
+/// Accepted runs that were a tenth faster behind the cliff.
+fn ghost() -> Spread {
+    let rates = |step: u32| if step < 12 { [2350.0, 2384.0, 2410.0] } else { [146.0, 152.0, 158.0] };
+    Spread {
+        runs: 3,
+        at_gb: (0..100).map(|step| f64::from(step + 1) * 10.725).collect(),
+        mb_s: (0..100).map(rates).collect(),
+    }
+}
+
 /// A level that settled.
 fn level() -> LevelReport {
+    let curve: Vec<Point> = (0..100).map(|step| Point { at_gb: f64::from(step + 1) * 5.4, mb_s: 150.0 }).collect();
     LevelReport {
         level: "50pct".to_owned(),
         bytes: 540_000_000_000,
         seconds: 3_600.0,
-        curve: (0..100).map(|step| Point { at_gb: f64::from(step + 1) * 5.4, mb_s: 150.0 }).collect(),
+        used_gb: Some(540.0),
+        intervals: intervals(&curve, 5.4),
+        curve,
         cliffs: Vec::new(),
         steady: SteadyLine {
             state: "reached",
@@ -177,6 +208,8 @@ pub(super) fn all_hostile() -> Report {
     report.notes = vec![text.clone(); 100];
     report.environment = (0..200).map(|at| (format!("{at}{text}"), text.clone())).collect();
     report.failure = Some(Failure { kind: FailureKind::Failed, message: text.clone() });
+    let check = |outcome| Check { name: text.clone(), outcome, message: text.clone() };
+    report.preflight = [Outcome::Pass, Outcome::Warn, Outcome::NotComparable].map(check).into();
     for judged in &mut report.metrics {
         judged.metric.id.push_str(&text);
         judged.reason.clone_from(&text);

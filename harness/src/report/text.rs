@@ -72,7 +72,7 @@ fn cut(mut out: String, rest: usize) -> String {
 
 /// What is left of a character: line breaks and tabs are spaces; control characters, non-characters
 /// and what turns the direction of writing are nothing.
-fn shown(char: char) -> Option<char> {
+pub(super) fn shown(char: char) -> Option<char> {
     match char {
         '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => Some(' '),
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}' => None,

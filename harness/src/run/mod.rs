@@ -5,6 +5,7 @@
 //! phase, and the loop does not ask why.
 
 mod again;
+mod gauge;
 mod job;
 mod merge;
 mod phases;
@@ -14,6 +15,7 @@ mod watch_tests;
 mod worker;
 
 pub use again::again;
+pub use gauge::Gauge;
 pub(crate) use job::panic_text;
 pub use resume::check_finished;
 
@@ -24,7 +26,7 @@ use rustix::io::Errno;
 
 use crate::engine::{Batch, Engine, EngineError, EngineFactory, Op, OpKind};
 use crate::journal::file::JournalError;
-use crate::journal::record::{FaultKind, FaultRecord, Record};
+use crate::journal::record::{FaultKind, FaultRecord, PurgeGrade, Record};
 use crate::journal::replay::Replay;
 use crate::plan::phase::{Phase, Plan, Work};
 use crate::sample::Sample;
@@ -55,6 +57,14 @@ pub enum Stopped {
     /// The time that the user allowed is over.
     #[error("the time limit is over before the plan is done")]
     TimeLimit,
+    /// The drive is as hot as it warns of.
+    #[error("the drive is at {now} °C and warns from {warning} °C on: cool it, then go on with the run (--resume)")]
+    TooHot {
+        /// °C.
+        now: i64,
+        /// °C.
+        warning: i64,
+    },
     /// I/O failed; the text names operation, place and cause.
     #[error("{0}")]
     Failed(String),
@@ -84,10 +94,21 @@ pub struct Run<'a, F: EngineFactory> {
     /// Takes the facts.
     pub sink: &'a mut dyn Sink,
     deadline: Nanos,
+    purge: Purge,
     watch: Option<&'a mut Watch<'a>>,
+    gauge: Option<&'a mut Gauge<'a>>,
     /// The phase that is being watched.
     watching: Option<&'a Phase>,
     state: State,
+}
+
+/// What a purge counts as.
+#[derive(Clone, Copy, Debug)]
+struct Purge {
+    /// When the drive was told what is unused.
+    told: PurgeGrade,
+    /// When it cannot be told.
+    untold: PurgeGrade,
 }
 
 /// Sees each sample of a phase whose plan lets it be watched, once an interval, and says whether it has seen enough.
@@ -139,7 +160,9 @@ impl<'a, F: EngineFactory> Run<'a, F> {
             counters,
             sink,
             deadline: Nanos(u64::MAX),
+            purge: Purge { told: PurgeGrade::Fstrim, untold: PurgeGrade::Delete },
             watch: None,
+            gauge: None,
             watching: None,
             state: so_far.map(State::of).unwrap_or_default(),
         }
@@ -165,6 +188,12 @@ impl<'a, F: EngineFactory> Run<'a, F> {
     #[must_use]
     pub fn until(self, deadline: Option<Nanos>) -> Run<'a, F> {
         Run { deadline: deadline.unwrap_or(Nanos(u64::MAX)), ..self }
+    }
+
+    /// Says what a purge counts as where no files are deleted: when the drive could be told, and when not.
+    #[must_use]
+    pub fn purging(self, told: PurgeGrade, untold: PurgeGrade) -> Run<'a, F> {
+        Run { purge: Purge { told, untold }, ..self }
     }
 
     /// Lets somebody watch, and end the phases whose plan says that they may be ended.

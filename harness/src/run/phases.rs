@@ -10,7 +10,7 @@ use super::worker::{Job, Limit};
 use super::{Cut, Run, Stopped, perform};
 use crate::engine::content::Pattern;
 use crate::engine::{Batch, Completion, Content, Engine, EngineFactory, OpKind, Setup};
-use crate::journal::record::{Counted, FaultKind, PurgeGrade, Record};
+use crate::journal::record::{Counted, FaultKind, Record};
 use crate::plan::offsets::Offsets;
 use crate::plan::phase::{Io, Phase, Work};
 use crate::plan::profile::{Data, Sync};
@@ -30,9 +30,11 @@ impl<F: EngineFactory> Run<'_, F> {
         }
         // What others left dirty is not ours to be counted.
         self.flush_all(&mut engines)?;
+        self.cool_down(&mut engines)?;
         let before = (self.counters)();
         let start = now(&engines);
         self.sink.record(Record::PhaseStart { phase: phase.id.clone(), at_ns: start })?;
+        self.read_gauge(start, true)?;
         let mut moved = Bytes(0);
         for segment in segments(phase) {
             if !finished.contains(&segment) {
@@ -56,11 +58,12 @@ impl<F: EngineFactory> Run<'_, F> {
             }
             _ => None,
         };
+        self.read_gauge(end, true)?;
         self.sink.record(Record::PhaseEnd { phase: phase.id.clone(), at_ns: end, counted })
     }
 
     /// Waits on the engine's clock, in steps that a signal can end.
-    fn rest(&mut self, engines: &mut [F::Engine], rest: Nanos) -> Result<(), Stopped> {
+    pub(super) fn rest(&mut self, engines: &mut [F::Engine], rest: Nanos) -> Result<(), Stopped> {
         let Some(engine) = engines.first_mut() else { return Ok(()) };
         let until = engine.now().saturating_add(rest);
         let mut batch = Batch::default();
@@ -89,8 +92,8 @@ impl<F: EngineFactory> Run<'_, F> {
     fn trim(&mut self, engines: &mut [F::Engine]) -> Result<(), Stopped> {
         let Some(engine) = engines.first_mut() else { return Ok(()) };
         let grade = match perform(engine, OpKind::Trim) {
-            Ok(()) => PurgeGrade::Fstrim,
-            Err(Errno::PERM | Errno::ACCESS | Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL) => PurgeGrade::Delete,
+            Ok(()) => self.purge.told,
+            Err(Errno::PERM | Errno::ACCESS | Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL) => self.purge.untold,
             Err(errno) => {
                 let at = engine.now();
                 return self.failed(at, None, None, "discarding what is unused", errno);
@@ -365,7 +368,7 @@ fn block_len(block: Bytes) -> u32 {
     u32::try_from(block.0).unwrap_or(u32::MAX)
 }
 
-fn now<E: Engine>(engines: &[E]) -> Nanos {
+pub(super) fn now<E: Engine>(engines: &[E]) -> Nanos {
     engines.first().map_or(Nanos(0), Engine::now)
 }
 

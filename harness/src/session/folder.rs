@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::wall;
 use crate::journal::file;
-use crate::report::{Report, json, junit, markdown};
+use crate::report::{Report, html, json, junit, markdown};
 use crate::target::{Facts, Simulated};
 
 /// Why a run folder cannot be used.
@@ -141,7 +141,7 @@ impl RunFolder {
         let _ = fs::remove_dir(&self.path);
     }
 
-    /// Writes `report.json`, `junit.xml` and `report.md`, each whole or not at all.
+    /// Writes `report.json`, `junit.xml`, `report.md` and `report.html`, each whole or not at all.
     ///
     /// # Errors
     /// The first file that could not be written; the others are tried all the same.
@@ -152,6 +152,7 @@ impl RunFolder {
             ("report.json", Ok(json::render(report))),
             ("junit.xml", junit),
             ("report.md", Ok(markdown::render(report))),
+            ("report.html", Ok(html::render(report))),
         ];
         let mut first = Ok(());
         for (name, text) in files {

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::baseline_check::{check, explain};
+use super::curve::Curves;
 use crate::analysis::metric::Kind;
 
 /// Raised when a reader of the old number would misread a baseline.
@@ -34,6 +35,9 @@ pub struct Baseline {
     pub accepted: Vec<Acceptance>,
     /// The first accepted state: what slow drift is measured against.
     pub golden: Golden,
+    /// What the runs did, by suite or level, for pictures; older baselines have none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub curve: BTreeMap<String, Curves>,
 }
 
 /// What a baseline is of. Only stable facts: a kernel name may change at a reboot.

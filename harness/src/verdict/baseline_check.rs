@@ -35,6 +35,9 @@ pub(super) fn check(baseline: &Baseline, text: &str) -> Result<(), BaselineError
     for (id, accepted) in &baseline.metric {
         check_metric(accepted, runs).map_err(|why| damaged(&format!("[metric.\"{id}\"]"), format!("{id}: {why}")))?;
     }
+    for (id, curves) in &baseline.curve {
+        curves.check(runs).map_err(|why| damaged(&format!("[curve.{id}]"), format!("curve of {id}: {why}")))?;
+    }
     let golden = &baseline.golden;
     for id in golden.values.keys().chain(golden.more_than.keys()) {
         let values = golden.values.get(id).map(Vec::as_slice).unwrap_or_default();
@@ -186,6 +189,7 @@ mod tests {
                     date: texts.clone(),
                 },
                 accepted: vec![Acceptance { when: text.clone(), who: text, why: "because".to_owned(), runs: texts }],
+                curve: std::collections::BTreeMap::new(),
             }
         })
     }

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::baseline::{Baseline, Key};
+use super::curve::Curve;
 use super::surroundings::{Change, UnderTest, changes, confounders, side_effects};
 use crate::analysis::metric::Metric;
 
@@ -29,6 +30,8 @@ pub struct Candidate {
     pub reach_gb: BTreeMap<String, f64>,
     /// Parts of the profile that were left out, such as `random_write.25pct`, and why.
     pub left_out: Vec<(String, String)>,
+    /// What it did from beginning to end, by suite or level, such as `fill` or `random_write.25pct`.
+    pub curves: BTreeMap<String, Curve>,
 }
 
 /// What surrounds a run against what surrounded its baseline.

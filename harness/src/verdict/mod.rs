@@ -9,6 +9,7 @@ pub mod candidate;
 pub mod compare;
 mod comparing;
 mod conclude;
+pub mod curve;
 pub mod evidence;
 pub mod family;
 pub mod foresee;

@@ -43,6 +43,7 @@ pub(super) fn baseline(metrics: &[(&str, &[f64])]) -> Baseline {
             more_than: std::collections::BTreeMap::new(),
             values: metrics.iter().map(|(id, values)| ((*id).to_owned(), values.to_vec())).collect(),
         },
+        curve: std::collections::BTreeMap::new(),
         provenance: Provenance {
             run: numbered("run-", ""),
             unit: each("5f1d7a84db00"),
@@ -87,5 +88,6 @@ pub(super) fn candidate(metrics: &[(&str, Value)]) -> Candidate {
         metrics: metrics.iter().map(|(id, value)| Metric::new(id, value.clone())).collect(),
         reach_gb: [("fill.".to_owned(), 200.0)].into(),
         left_out: Vec::new(),
+        curves: std::collections::BTreeMap::new(),
     }
 }

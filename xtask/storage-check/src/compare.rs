@@ -1,10 +1,10 @@
-//! `compare`: runs side by side, for the terminal, as markdown or as JSON.
+//! `compare`: runs side by side, for the terminal, as markdown, HTML, SVG or JSON.
 
 use std::fmt::Write as _;
 
 use comfy_table::{CellAlignment, Table, presets};
 use harness::report::compare::{Comparison, Line, letter};
-use harness::report::{json, markdown};
+use harness::report::{html, json, markdown, svg};
 use harness::session::compare;
 
 use crate::arguments::{CompareArguments, Rendering};
@@ -26,6 +26,8 @@ pub(crate) fn compare(arguments: &CompareArguments, console: &Console) -> Exit {
         Rendering::Terminal => text(&comparison),
         Rendering::Md => markdown::compare::render(&comparison),
         Rendering::Json => json::compare::render(&comparison),
+        Rendering::Html => html::compare::render(&comparison),
+        Rendering::Svg => svg::compare::render(&comparison),
     };
     console.result(text.trim_end());
     Exit::Held

@@ -4,14 +4,16 @@
 //! run had to say: each part has a share of its own, and says how many lines it left out. Must never
 //! know how a number is written (`table`) or where the text comes from: all of it may be hostile.
 
+pub mod compare;
+mod curves;
+mod suites;
+
 use std::fmt::Write as _;
 
 use super::table::{Row, number, rows, symbol};
 use super::text::{cell, code, sentence};
-pub mod compare;
-mod suites;
-
 use super::{FailureKind, Report};
+use crate::environment::Outcome;
 use crate::units::{Bytes, Nanos};
 use crate::verdict::judge::Role;
 use suites::{fill_section, fsef_line, level_section};
@@ -29,6 +31,7 @@ const REASON: usize = 600;
 pub fn render(report: &Report) -> String {
     let mut page = String::new();
     head(&mut page, report);
+    first_curve(&mut page, report);
     changed(&mut page, report);
     list(&mut page, "", report.notes.iter().map(|note| format!("- {}", sentence(note, REASON))), 8_000, "notes");
     metrics(&mut page, report);
@@ -36,17 +39,23 @@ pub fn render(report: &Report) -> String {
     let bases = bases.map(|row| format!("- {}: {}", code(&row.id, FACT), sentence(&row.basis, REASON)));
     list(&mut page, "## What the judgements rest on", bases, 4_000, "metrics");
     if let Some(fill) = &report.fill {
-        fill_section(&mut page, fill);
+        fill_section(&mut page, report, fill);
     }
-    for level in &report.random_write {
-        level_section(&mut page, level);
+    for (at, level) in report.random_write.iter().enumerate() {
+        if page.len() > MOST_BYTES / 2 + 8_000 {
+            let _ = writeln!(page, "\n… and {} more levels, all in report.html.", report.random_write.len() - at);
+            break;
+        }
+        level_section(&mut page, report, level);
     }
     fsef_line(&mut page, report.fsef);
     measured(&mut page, report);
     cost(&mut page, report);
+    preflight(&mut page, report);
     let facts = report.environment.iter();
     let facts = facts.map(|(name, value)| format!("- {}: {}", code(name, FACT), code(value, FACT)));
     list(&mut page, "## Environment", facts, 8_000, "facts");
+    let _ = writeln!(page, "\nPictures, evidence and all figures: `report.html` of this run, in the job's artifact.");
     page
 }
 
@@ -65,6 +74,15 @@ fn head(page: &mut String, report: &Report) {
         let said = report.headline.len() <= REASON / 2 && report.headline.contains(&failure.message);
         let why = if said { "" } else { &failure.message };
         let _ = writeln!(page, "\n{}", format!("> **{what}.** {}", sentence(why, 4_000)).trim_end());
+    }
+}
+
+/// The curve that tells most, in a line.
+fn first_curve(page: &mut String, report: &Report) {
+    let fill = report.fill.as_ref().map(|fill| ("Fill", fill.curve.as_slice()));
+    let level = report.random_write.last().map(|level| ("Random writes", level.curve.as_slice()));
+    if let Some((what, points)) = fill.or(level).filter(|(_, points)| points.len() > 1) {
+        let _ = writeln!(page, "\n{what}: {}", curves::line(points));
     }
 }
 
@@ -143,6 +161,21 @@ fn measured(page: &mut String, report: &Report) {
     list(page, "Also judged:", others, 2_000, "runs");
 }
 
+/// The checks before the run; those that found something stand among the notes as well.
+fn preflight(page: &mut String, report: &Report) {
+    let checks = report.preflight.iter();
+    let lines = checks.map(|check| {
+        let symbol = match check.outcome {
+            Outcome::Pass => "✔",
+            Outcome::Warn => "△",
+            Outcome::NotComparable => "✖",
+        };
+        let (name, message) = (code(&check.name, FACT), sentence(&check.message, REASON));
+        format!("- {symbol} {name} {}: {message}", check.outcome.word())
+    });
+    list(page, "## Preflight", lines, 3_000, "checks");
+}
+
 /// What the run cost, and what it left out.
 fn cost(page: &mut String, report: &Report) {
     let (written, span) = (Bytes(report.bytes_written), span(report.elapsed_s));
@@ -189,7 +222,7 @@ fn list(page: &mut String, heading: &str, lines: impl Iterator<Item = String>, s
         }
     }
     if left_out > 0 {
-        let _ = writeln!(page, "\n… and {left_out} more {what}, which are left out here.");
+        let _ = writeln!(page, "\n… and {left_out} more {what}, all in report.html.");
     }
 }
 
@@ -204,8 +237,14 @@ mod tests {
         let page = render(&samples::finished());
         let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("no {text} in\n{page}"));
         assert!(page.starts_with("# ✖ storage-check: regressed\n\nregressed: fill.floor_mb_s"), "{page}");
-        let order =
-            ["the journal lies on", "`fill.floor_mb_s`", "too short |", "`fill.fast_mb_s`", "▼ 121 GB", "bench-7"];
+        let order = [
+            "the journal lies on",
+            "`fill.floor_mb_s`",
+            "too short |",
+            "`fill.fast_mb_s`",
+            "cliff at 121 GB",
+            "bench-7",
+        ];
         assert!(order.windows(2).all(|pair| at(pair[0]) < at(pair[1])), "{page}");
     }
 
@@ -248,7 +287,8 @@ mod tests {
                       > **The target was refused and nothing was written.**\n\n\
                       No metric was measured.\n\n## What was measured\n\n\
                       - Run: `20260102T030405Z-sim-acceptance`, started `2026-01-02T03:04:05Z` on `bench-7`\n\n\
-                      ## Cost\n\n- Written: nothing\n";
+                      ## Cost\n\n- Written: nothing\n\n\
+                      Pictures, evidence and all figures: `report.html` of this run, in the job's artifact.\n";
         assert_eq!(page, expect);
     }
 
@@ -263,7 +303,7 @@ mod tests {
             assert!(!line.starts_with('|') || bare.matches('|').count() == 5, "{line}");
         }
         assert_eq!(page.lines().filter(|line| line.starts_with("```")).count(), 4, "{page}");
-        assert_eq!(page.lines().filter(|line| line.starts_with('#')).count(), 7, "{page}");
+        assert_eq!(page.lines().filter(|line| line.starts_with('#')).count(), 8, "{page}");
     }
 
     #[test]

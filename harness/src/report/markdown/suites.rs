@@ -2,29 +2,27 @@
 
 use std::fmt::Write as _;
 
-use super::{FACT, list, span};
+use super::{FACT, curves, list, span};
 use crate::report::table::number;
 use crate::report::text::{code, sentence};
-use crate::report::{CliffLine, FillReport, FsefLine, LatencyLine, LevelReport, SteadyLine, curve};
+use crate::report::{CliffLine, FillReport, FsefLine, LatencyLine, LevelReport, Point, Report, SteadyLine};
 use crate::units::Bytes;
+use crate::verdict::curve::Spread;
 
 /// The curve and what was found in it.
-pub(super) fn fill_section(page: &mut String, fill: &FillReport) {
+pub(super) fn fill_section(page: &mut String, report: &Report, fill: &FillReport) {
     let rate = if fill.seconds > 0.0 { fill.bytes as f64 / 1e6 / fill.seconds } else { 0.0 };
     let (bytes, span) = (Bytes(fill.bytes), span(fill.seconds));
     let _ = writeln!(page, "\n## Fill\n\n{bytes} in {span}: {} MB/s on average.", number(rate));
     list(page, "", fill.cliffs.iter().enumerate().map(|(at, cliff)| cliff_line(at, cliff)), 3_000, "cliffs");
-    let chart = curve::chart(&fill.curve, &fill.cliffs, curve::WIDTH, curve::HEIGHT);
-    if !chart.is_empty() {
-        let _ = writeln!(page, "\nThroughput over GB written:\n\n```text\n{chart}\n```");
-    }
+    curve(page, &fill.curve, &fill.cliffs, report.ghosts.get("fill"));
     let bad = fill.bad_blocks.iter().map(|block| format!("- {}", sentence(block, FACT)));
     list(page, "Blocks that are not what was written:", bad, 3_000, "blocks");
     ratios(page, &fill.counter_ratios);
 }
 
 /// One level of random writes: its curve, and whether it settled.
-pub(super) fn level_section(page: &mut String, level: &LevelReport) {
+pub(super) fn level_section(page: &mut String, report: &Report, level: &LevelReport) {
     let rate = if level.seconds > 0.0 { level.bytes as f64 / 1e6 / level.seconds } else { 0.0 };
     let (bytes, span) = (Bytes(level.bytes), span(level.seconds));
     let _ = writeln!(page, "\n## Random writes, level {}\n", code(&level.level, FACT));
@@ -35,11 +33,17 @@ pub(super) fn level_section(page: &mut String, level: &LevelReport) {
         let _ = writeln!(page, "\nLatency p50 / p99 / p99.9 / p99.99 / max: {figures} µs.");
     }
     list(page, "", level.cliffs.iter().enumerate().map(|(at, cliff)| cliff_line(at, cliff)), 3_000, "cliffs");
-    let chart = curve::chart(&level.curve, &level.cliffs, curve::WIDTH, curve::HEIGHT);
-    if !chart.is_empty() {
-        let _ = writeln!(page, "\nThroughput over GB written since the prefill:\n\n```text\n{chart}\n```");
-    }
+    let ghost = report.ghosts.get(&format!("random_write.{}", level.level));
+    curve(page, &level.curve, &level.cliffs, ghost);
     ratios(page, &level.counter_ratios);
+}
+
+/// Throughput over GB written, as a line and as a chart.
+fn curve(page: &mut String, points: &[Point], cliffs: &[CliffLine], ghost: Option<&Spread>) {
+    let line = curves::line(points);
+    if !line.is_empty() {
+        let _ = write!(page, "\n{line}\n\n{}", curves::chart(points, cliffs, ghost));
+    }
 }
 
 fn steady_line(steady: &SteadyLine) -> String {

@@ -2,15 +2,20 @@
 //!
 //! Pure. Only facts that survive a reboot identify anything: a kernel name does not.
 
+use std::collections::BTreeMap;
+
 use sha2::{Digest, Sha256};
 
+use super::suites::curve_of;
 use crate::analysis::metric::Metric;
 use crate::analysis::random::LevelFindings;
+use crate::analysis::series::Series;
 use crate::analysis::suite::FillSuite;
 use crate::journal::replay::Replay;
 use crate::target::Facts;
 use crate::verdict::baseline::Key;
 use crate::verdict::candidate::Candidate;
+use crate::verdict::curve::{Curve, STEPS};
 
 /// What a run on this target under the profile of that name measures.
 #[must_use]
@@ -59,5 +64,17 @@ pub(super) fn candidate(
         metrics,
         reach_gb: fill.into_iter().chain(levels).collect(),
         left_out: header.plan.skipped.iter().map(|left| (left.what.clone(), left.reason.clone())).collect(),
+        curves: curves(replay),
     }
+}
+
+/// What the run did in each suite and level.
+fn curves(replay: &Replay) -> BTreeMap<String, Curve> {
+    let written = replay.phases.iter().filter_map(|phase| {
+        let suite = phase.id.strip_suffix(".write")?;
+        let series = Series::from_samples(&phase.samples_so_far());
+        let mb_s = curve_of(&series, STEPS as u64).iter().map(|point| point.mb_s).collect();
+        Some((suite.to_owned(), Curve { end_gb: series.total().gb(), mb_s }))
+    });
+    written.filter(|(_, curve)| !curve.mb_s.is_empty()).collect()
 }

@@ -1,9 +1,9 @@
 //! From a journal to one run of a comparison.
 
 use super::report;
+use super::suites::used;
 use crate::journal::replay::Replay;
 use crate::report::compare::{Compared, LevelPoint};
-use crate::units::Bytes;
 
 /// A run as it is compared.
 #[must_use]
@@ -12,7 +12,7 @@ pub fn compared(replay: &Replay) -> Compared {
     let plan = &replay.header.plan;
     let level = |level: &crate::report::LevelReport| {
         let planned = plan.phase(&format!("random_write.{}.write", level.level))?;
-        let used = plan.in_use.unwrap_or(Bytes(0)).saturating_add(planned.layout.bytes());
+        let used = used(plan, planned);
         Some(LevelPoint {
             level: level.level.clone(),
             used_gb: used.gb(),

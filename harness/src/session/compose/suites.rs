@@ -14,7 +14,9 @@ use crate::journal::record::{FaultKind, FaultRecord};
 use crate::journal::replay::{PhaseReplay, Replay};
 use crate::plan::phase::{Phase, Plan, Work};
 use crate::plan::profile::Profile;
-use crate::report::{CliffLine, FillReport, FsefLine, LatencyLine, LevelReport, OscillationLine, Point, SteadyLine};
+use crate::report::{
+    CliffLine, FillReport, FsefLine, Interval, LatencyLine, LevelReport, OscillationLine, Point, SteadyLine,
+};
 use crate::sample::Sample;
 use crate::units::{Bytes, Nanos};
 
@@ -43,6 +45,7 @@ pub(super) fn fill_report(replay: &Replay, suite: &FillSuite) -> FillReport {
         bytes: suite.write.total.0,
         seconds: suite.write.elapsed.secs(),
         curve: curve(&Series::from_samples(&samples)),
+        intervals: intervals(&samples),
         cliffs: suite.write.cliffs.iter().map(cliff_line).collect(),
         bad_blocks: replay.faults.iter().filter_map(bad_block).take(MOST_BAD_BLOCKS).collect(),
         counter_ratios: ratios(replay, "fill."),
@@ -51,8 +54,13 @@ pub(super) fn fill_report(replay: &Replay, suite: &FillSuite) -> FillReport {
 
 /// Throughput over bytes in steps of equal bytes.
 pub(super) fn curve(series: &Series) -> Vec<Point> {
+    curve_of(series, MOST_POINTS)
+}
+
+/// The same in `most` steps at the most.
+pub(super) fn curve_of(series: &Series, most: u64) -> Vec<Point> {
     let total = series.total().0;
-    let steps = MOST_POINTS.min(series.steps().len() as u64);
+    let steps = most.min(series.steps().len() as u64);
     (0..steps)
         .filter_map(|step| {
             let at = |n: u64| Bytes((u128::from(total) * u128::from(n) / u128::from(steps.max(1))) as u64);
@@ -98,10 +106,7 @@ pub(super) fn levels(replay: &Replay, profile: Option<&Profile>) -> Result<Vec<L
     let random = phases.filter(|(_, planned)| matches!(planned.work, Work::RandomWrite { .. }));
     random
         .map(|(phase, planned)| {
-            let free = |drive: Bytes| {
-                let used = plan.in_use.unwrap_or(Bytes(0)).saturating_add(planned.layout.bytes());
-                drive.saturating_sub(used)
-            };
+            let free = |drive: Bytes| drive.saturating_sub(used(plan, planned));
             level(&LevelInput {
                 level: level_name(&phase.id),
                 samples: &phase.samples_so_far(),
@@ -112,6 +117,20 @@ pub(super) fn levels(replay: &Replay, profile: Option<&Profile>) -> Result<Vec<L
             })
         })
         .collect()
+}
+
+/// Bytes of the drive in use while random writes run, others' data counted.
+pub(super) fn used(plan: &Plan, planned: &Phase) -> Bytes {
+    plan.in_use.unwrap_or(Bytes(0)).saturating_add(planned.layout.bytes())
+}
+
+/// The samples as the report holds them: on a clock of the suite's own.
+fn intervals(samples: &[Sample]) -> Vec<Interval> {
+    let ends = samples.iter().scan(Nanos(0), |end, sample| {
+        *end = end.saturating_add(sample.elapsed_ns);
+        Some(Interval { end_s: end.secs(), elapsed_s: sample.elapsed_ns.secs(), bytes: sample.bytes.0 })
+    });
+    ends.collect()
 }
 
 /// What is known of the drive in a phase of random writes.
@@ -141,7 +160,9 @@ pub(super) fn level_report(replay: &Replay, found: &LevelFindings) -> LevelRepor
         level: found.level.clone(),
         bytes: found.found.total.0,
         seconds: found.found.elapsed.secs(),
+        used_gb: replay.header.plan.phase(&id).map(|planned| used(&replay.header.plan, planned).gb()),
         curve: curve(&Series::from_samples(&samples)),
+        intervals: intervals(&samples),
         cliffs: found.found.cliffs.iter().map(cliff_line).collect(),
         steady: steady_line(&found.found),
         latency: found.latency.map(|latency| LatencyLine {

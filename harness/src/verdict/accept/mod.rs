@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use super::Verdict;
 use super::baseline::{Acceptance, Baseline, Golden, SCHEMA};
 use super::candidate::Candidate;
+use super::curve;
 use super::judge::{Judged, Rules, judge_against, overall};
 use super::looks::Looks;
 use super::standing::Standing;
@@ -98,6 +99,7 @@ pub fn accept(
         provenance: provenance(kept_runs, &new),
         accepted: old.map(|old| old.accepted.clone()).unwrap_or_default(),
         golden: Golden::default(),
+        curve: curve::merged(kept_runs, &new),
     };
     if let Some(old) = old {
         keep_tolerances(old, &mut baseline);

@@ -91,6 +91,7 @@ impl Drives<'_> {
             key: self.template.key.clone(),
             environment: BTreeMap::new(),
             golden: Golden { when: String::new(), more_than: BTreeMap::new(), values },
+            curve: BTreeMap::new(),
             metric,
             provenance: Provenance {
                 run: (0..runs.len()).map(|run| format!("baseline-{run}")).collect(),
@@ -160,5 +161,6 @@ fn template() -> Candidate {
         metrics: Vec::new(),
         reach_gb: BTreeMap::new(),
         left_out: Vec::new(),
+        curves: BTreeMap::new(),
     }
 }

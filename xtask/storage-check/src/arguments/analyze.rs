@@ -91,6 +91,7 @@ Examples:
   cargo xtask storage-check compare storage-check-runs/RUN-OF-A storage-check-runs/RUN-OF-B
         two drives side by side: metrics, steady rate over the bytes in use, timelines
   cargo xtask storage-check compare old/journal.jsonl new/journal.jsonl --format md >> \"$GITHUB_STEP_SUMMARY\"
+  cargo xtask storage-check compare RUN-A RUN-B --format html > comparison.html
 
 A comparison judges nothing and exits with 0; `judge` compares with a baseline.";
 
@@ -115,4 +116,8 @@ pub(crate) enum Rendering {
     Md,
     /// For programs
     Json,
+    /// A page that needs nothing else, with pictures
+    Html,
+    /// The pictures alone
+    Svg,
 }
