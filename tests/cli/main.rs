@@ -4,6 +4,7 @@
 
 mod analyze;
 mod around;
+mod browser;
 mod cliff;
 mod corruption;
 mod gate;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         verdict::trials(),
         gate::trials(),
         around::trials(),
+        browser::trials(),
         analyze::trials(),
         levels::trials(),
         rw_kill::trials(),
