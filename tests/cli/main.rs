@@ -4,6 +4,7 @@
 
 mod analyze;
 mod around;
+mod browser;
 mod cliff;
 mod corruption;
 mod drive;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         gate::trials(),
         guard::trials(),
         around::trials(),
+        browser::trials(),
         analyze::trials(),
         levels::trials(),
         machine::trials(),

@@ -7,6 +7,7 @@ use std::{path::Path, path::PathBuf, thread};
 use anyhow::{Context, Result, anyhow, ensure};
 use libtest_mimic::Trial;
 use serde_json::Value;
+use storage_check_tests::rig::Need;
 use storage_check_tests::tool::{Ended, Tool};
 use storage_check_tests::{folder, rig, run};
 use tempfile::TempDir;
@@ -27,18 +28,19 @@ type Shared = Arc<OnceLock<Result<Quick, String>>>;
 
 pub(crate) fn trials() -> Vec<Trial> {
     let shared = Shared::default();
-    let claims: [(&str, Claim); 6] = [
-        ("quick ends well within 90 s", ends_in_time),
-        ("quick needs at most 2 GiB of space and writes at most 16 GiB", is_modest),
-        ("quick: the drive counts what was written", reaches_the_drive),
-        ("quick leaves every file of a run folder, and nothing in the target", leaves_reports_only),
-        ("quick reports every fill metric that applies", reports_every_metric),
-        ("quick prints the verdict and where the reports are", prints_the_verdict),
+    let claims: [(&str, &[Need], Claim); 7] = [
+        ("quick ends well within 90 s", &[], ends_in_time),
+        ("quick needs at most 2 GiB of space and writes at most 16 GiB", &[], is_modest),
+        ("quick: the drive counts what was written", &[], reaches_the_drive),
+        ("quick leaves every file of a run folder, and nothing in the target", &[], leaves_reports_only),
+        ("quick reports every fill metric that applies", &[], reports_every_metric),
+        ("quick prints the verdict and where the reports are", &[], prints_the_verdict),
+        ("quick: its report opens in a browser and asks for nothing", &[Need::Command("chromium")], opens),
     ];
     claims
-        .map(|(claim, check)| {
+        .map(|(claim, needs, check)| {
             let shared = shared.clone();
-            rig::trial(claim, &[], move || {
+            rig::trial(claim, needs, move || {
                 let quick = shared.get_or_init(|| measured().map_err(|why| format!("{why:#}")));
                 check(quick.as_ref().map_err(|why| anyhow!("{why}"))?)
             })
@@ -155,4 +157,8 @@ fn prints_the_verdict(quick: &Quick) -> Result<()> {
     ensure!(!quick.ended.stdout.contains('\u{1b}'), "colour without a terminal");
     ensure!(quick.ended.stderr.lines().count() < 40, "too many remarks:\n{}", quick.ended.stderr);
     Ok(())
+}
+
+fn opens(quick: &Quick) -> Result<()> {
+    super::browser::opens(&quick.run.join("report.html"), quick.home.path()).map(|_| ())
 }

@@ -3,6 +3,7 @@
 //! Everything that a rig makes lies in folders and devices of its own and is removed when it is dropped,
 //! after a panic too. Knows nothing of what the tests claim.
 
+pub mod browser;
 pub mod corpus;
 pub mod dice;
 pub mod dist;

@@ -112,6 +112,8 @@ const PURE_LIBRARIES: &[&str] = &[
     "time",
     "junit_report",
     "libm",
+    "maud",
+    "plotters",
     "serde",
     "serde_json",
     "sha2",

@@ -31,7 +31,7 @@ pub(super) fn first_screen(report: &Report) -> Markup {
                     div.cards { @for row in &cards { (card(row)) } }
                     @if more > 0 { p { a href="#metrics" { "and " (more) " more" } } }
                 }
-                @if !matches!(report.verdict, Verdict::Regressed | Verdict::Improved) {
+                @if !matches!(report.verdict, Verdict::Regressed | Verdict::Improved) && !said(report) {
                     p.headline { (text(&report.headline)) }
                 }
             }
@@ -44,6 +44,11 @@ pub(super) fn first_screen(report: &Report) -> Markup {
             }
         }
     }
+}
+
+/// Whether the heading says what the headline does.
+fn said(report: &Report) -> bool {
+    report.verdict == Verdict::NoBaseline && report.headline.starts_with("measured")
 }
 
 /// The rows that the verdict rests on, and how many more there are of them.

@@ -76,9 +76,11 @@ fn page(title: &str, body: &Markup) -> String {
 
 /// A picture with room for the value under the pointer.
 fn figure(chart: &Chart, id: &str) -> Markup {
+    // The section's heading says the rest.
+    let caption = chart.title.split_once(": ").map_or(chart.title.as_str(), |(_, caption)| caption);
     html! {
         figure {
-            figcaption { (text(&chart.title)) " " output {} }
+            figcaption { (text(caption)) " " output {} }
             (PreEscaped(chart.element(id)))
         }
     }

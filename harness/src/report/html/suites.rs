@@ -91,7 +91,7 @@ fn cliffs(cliffs: &[CliffLine]) -> Markup {
 fn place(cliff: &CliffLine) -> String {
     let (low, high) = (number(cliff.low_gb), number(cliff.high_gb));
     if low == high {
-        format!("known to {} GB", number(cliff.high_gb - cliff.low_gb))
+        format!("known to within {} GB", number(cliff.high_gb - cliff.low_gb))
     } else {
         format!("between {low} and {high} GB")
     }

@@ -3,7 +3,7 @@
 //!
 //! Must never know how anything is drawn.
 
-use super::thin::{MOST, shares};
+use super::thin::{MOST, Stretch, shares, stretches};
 use super::{Axis, Chart, Layer, Role, Scale, Shape};
 use crate::report::table::number;
 use crate::report::{CliffLine, FillReport, Interval, LatencyLine, LevelReport, Point, Report, words};
@@ -16,7 +16,7 @@ pub fn fill(report: &Report, fill: &FillReport) -> Vec<Chart> {
     let baseline = accepted(report, "fill.cliff_gb");
     let mut charts: Vec<Chart> = over_bytes(
         "Fill: throughput over bytes written",
-        &fill.curve,
+        &fill.intervals,
         &fill.cliffs,
         report.ghosts.get("fill"),
         baseline,
@@ -47,7 +47,7 @@ pub fn level(report: &Report, level: &LevelReport) -> Vec<Chart> {
     let baseline = accepted(report, &id("cliff_gb"));
     let title = format!("{name}: throughput over bytes written");
     let ghost = report.ghosts.get(&format!("random_write.{}", level.level));
-    charts.extend(over_bytes(&title, &level.curve, &level.cliffs, ghost, baseline));
+    charts.extend(over_bytes(&title, &level.intervals, &level.cliffs, ghost, baseline));
     let of_baseline =
         [("p99_us", 1), ("p999_us", 2)].map(|(figure, nines)| Some((nines, accepted(report, &id(figure))?)));
     charts.extend(level.latency.map(|latency| percentiles(&format!("{name}: latency"), latency, of_baseline)));
@@ -103,23 +103,25 @@ pub fn space_chart(drives: &[(String, Role, Vec<(f64, f64)>)]) -> Option<Chart> 
 /// A curve over bytes, with its cliffs and what the baseline did.
 fn over_bytes(
     title: &str,
-    curve: &[Point],
+    intervals: &[Interval],
     cliffs: &[CliffLine],
     ghost: Option<&Spread>,
     baseline_gb: Option<f64>,
 ) -> Option<Chart> {
-    let line = middles(curve);
-    let end = most(curve.iter().map(|point| point.at_gb)).filter(|_| line.len() > 1)?;
-    let ghosts: Vec<(f64, [f64; 3])> = ghost.iter().flat_map(|ghost| steps(ghost, end)).collect();
-    let rates = line.iter().map(|(_, rate)| *rate).chain(ghosts.iter().map(|(_, rates)| rates[2]));
+    let end = most([intervals.iter().map(|interval| interval.bytes as f64 / 1e9).sum()].into_iter())?;
     let early = cliffs.first().is_some_and(|cliff| cliff.at_gb < end * 0.04);
-    let x = if early { Scale::log(line[0].0, end) } else { Scale::up_to(end) };
+    let curve = stretches(intervals, MOST, early);
+    let first = curve.first().filter(|_| curve.len() > 1)?.1;
+    let ghosts: Vec<(f64, f64, [f64; 3])> = ghost.iter().flat_map(|ghost| steps(ghost, end)).collect();
+    let rates = curve.iter().map(|(.., rate)| *rate).chain(ghosts.iter().map(|(.., rates)| rates[2]));
+    let x = if early { Scale::log(first, end) } else { Scale::up_to(end) };
+    let scale = Scale::fitting(rates);
     let mut layers = Vec::new();
     if !ghosts.is_empty() {
-        let band = ghosts.iter().map(|(at, [low, _, high])| (*at, *low, *high)).collect();
-        layers.push(Layer::new(Role::GhostBand, "", Shape::Band(band)));
-        let middle = ghosts.iter().map(|(at, [_, middle, _])| (*at, *middle)).collect();
-        layers.push(Layer::new(Role::Ghost, "baseline", Shape::Line(middle)));
+        let ends = |(from, to, [low, _, high]): &(f64, f64, [f64; 3])| [(*from, *low, *high), (*to, *low, *high)];
+        layers.push(Layer::new(Role::GhostBand, "", Shape::Band(ghosts.iter().flat_map(ends).collect())));
+        let middle: Vec<Stretch> = ghosts.iter().map(|(from, to, rates)| (*from, *to, rates[1])).collect();
+        layers.push(Layer::new(Role::Ghost, "baseline", Shape::Line(stairs(&middle))));
     }
     for cliff in cliffs.iter().filter(|cliff| cliff.at_gb <= end) {
         layers.push(Layer::new(Role::CliffBand, "", Shape::Window(cliff.low_gb, cliff.high_gb)));
@@ -127,22 +129,22 @@ fn over_bytes(
     if let Some(at) = baseline_gb.filter(|at| *at <= end) {
         layers.push(Layer::new(Role::Ghost, "", Shape::Upright(at, String::new())));
     }
-    layers.push(Layer::new(Role::Run, "this run", Shape::Line(line.clone())));
+    layers.push(Layer::new(Role::Run, "this run", Shape::Line(stairs(&curve))));
     for cliff in cliffs.iter().filter(|cliff| cliff.at_gb <= end) {
         let words = format!("cliff at {} GB", number(cliff.at_gb));
         layers.push(Layer::new(Role::Cliff, "", Shape::Upright(cliff.at_gb, words)));
     }
     Some(Chart {
         title: title.to_owned(),
-        description: told_of_bytes(&line, cliffs, baseline_gb, end),
+        description: told_of_bytes(&curve, cliffs, baseline_gb, end),
         x: axis("GB written", "GB", x),
-        y: axis("MB/s", "MB/s", Scale::fitting(rates)),
+        y: axis("MB/s", "MB/s", scale),
         layers,
     })
 }
 
-fn told_of_bytes(line: &[(f64, f64)], cliffs: &[CliffLine], baseline_gb: Option<f64>, end: f64) -> String {
-    let (first, last) = (line.first().map_or(0.0, |p| p.1), line.last().map_or(0.0, |p| p.1));
+fn told_of_bytes(curve: &[Stretch], cliffs: &[CliffLine], baseline_gb: Option<f64>, end: f64) -> String {
+    let (first, last) = (curve.first().map_or(0.0, |part| part.2), curve.last().map_or(0.0, |part| part.2));
     let mut told = format!(
         "Throughput over {} GB written: {} MB/s at the beginning, {} MB/s at the end.",
         number(end),
@@ -257,13 +259,16 @@ pub(crate) fn middles(curve: &[Point]) -> Vec<(f64, f64)> {
     middles.collect()
 }
 
-fn steps(ghost: &Spread, end: f64) -> Vec<(f64, [f64; 3])> {
-    let middles = ghost.at_gb.iter().scan(0.0, |start, at| {
-        let middle = (*start + at) / 2.0;
-        *start = *at;
-        Some(middle)
-    });
-    middles.zip(ghost.mb_s.iter().copied()).filter(|(at, _)| *at <= end).collect()
+/// A baseline's steps up to where the run's bytes end.
+fn steps(ghost: &Spread, end: f64) -> Vec<(f64, f64, [f64; 3])> {
+    let starts = std::iter::once(0.0).chain(ghost.at_gb.iter().copied());
+    let steps = starts.zip(&ghost.at_gb).zip(&ghost.mb_s).map(|((from, to), rates)| (from, to.min(end), *rates));
+    steps.filter(|(from, ..)| *from < end).collect()
+}
+
+/// Stretches as a line that is level along each: a mean of bytes says nothing of slopes within.
+fn stairs(stretches: &[Stretch]) -> Vec<(f64, f64)> {
+    stretches.iter().flat_map(|(from, to, rate)| [(*from, *rate), (*to, *rate)]).collect()
 }
 
 fn heights(chart: &Chart) -> impl Iterator<Item = f64> {
@@ -321,7 +326,8 @@ mod tests {
 
     #[test]
     fn an_early_cliff_is_spread_out_and_nothing_measured_is_no_picture() {
-        let curve: Vec<Point> = (1..=100).map(|at| Point { at_gb: f64::from(at), mb_s: 50.0 }).collect();
+        let one = |at: u32| Interval { end_s: f64::from(at), elapsed_s: 1.0, bytes: 1_000_000_000 };
+        let curve: Vec<Interval> = (1..=100).map(one).collect();
         let cliff = CliffLine { at_gb: 2.0, low_gb: 1.0, high_gb: 3.0, before_mb_s: 80.0, after_mb_s: 50.0 };
         let log = |cliffs: &[CliffLine]| over_bytes("x", &curve, cliffs, None, None).unwrap().x.scale.is_log();
         assert!(log(&[cliff]) && !log(&[]));

@@ -91,7 +91,7 @@ impl Scale {
         let most = most.max(2);
         if self.log {
             let few = |of: &'static [f64]| self.decades(of);
-            let sets: [&[f64]; 3] = [&[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
+            let sets: [&[f64]; 4] = [&[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0], &[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
             let fitting = sets.into_iter().map(few).find(|ticks| ticks.len() <= most);
             return fitting.unwrap_or_else(|| {
                 let tens = self.decades(&[1.0]);
@@ -165,6 +165,7 @@ mod tests {
         check(&Scale::up_to(1072.5), 6, &[0.0, 200.0, 400.0, 600.0, 800.0, 1000.0]);
         check(&Scale::up_to(3.0), 5, &[0.0, 1.0, 2.0, 3.0]);
         check(&Scale::from_zero([]), 5, &[0.0, 0.5, 1.0]);
+        check(&Scale::log(19_000.0, 52_000.0), 5, &[2e4, 3e4, 4e4, 5e4]);
         check(&Scale::log(0.9, 120.0), 8, &[1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]);
         check(&Scale::log(0.9, 120.0), 5, &[1.0, 3.0, 10.0, 30.0, 100.0]);
         check(&Scale::log(1e-3, 1e6), 5, &[1e-3, 0.1, 10.0, 1e3, 1e5]);

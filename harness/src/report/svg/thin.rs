@@ -51,6 +51,34 @@ fn of(intervals: &[Interval], least_s: f64) -> Option<Share> {
     (seconds > 0.0).then_some(Share { at_s: (start + last.end_s) / 2.0, mean, low, high })
 }
 
+/// A stretch of the bytes: from and to in GB, and MB/s between.
+pub(super) type Stretch = (f64, f64, f64);
+
+/// The intervals in order as stretches of the bytes, `most` at the most: of equal length, or with `log` of equal ratio.
+/// A stretch takes at least half of an interval's time, for the reason that a share does.
+pub(super) fn stretches(intervals: &[Interval], most: usize, log: bool) -> Vec<Stretch> {
+    let gb = |interval: &Interval| interval.bytes as f64 / 1e9;
+    let end: f64 = intervals.iter().map(gb).sum();
+    let least_s = intervals.iter().map(|interval| interval.elapsed_s).fold(0.0, f64::max) / 2.0;
+    let first = intervals.iter().map(gb).find(|gb| *gb > 0.0).unwrap_or(end);
+    let column = |at: f64| {
+        let share = if log { libm::log(at.max(first) / first) / libm::log(end / first).max(1e-9) } else { at / end };
+        (share * most as f64) as usize
+    };
+    let (mut done, mut from, mut seconds) = (0.0, 0.0, 0.0);
+    let mut stretches = Vec::new();
+    for (at, interval) in intervals.iter().enumerate() {
+        done += gb(interval);
+        seconds += interval.elapsed_s;
+        let whole = seconds >= least_s && column(done) > column(from);
+        if done > from && seconds > 0.0 && (whole || from == 0.0 && seconds >= least_s || at + 1 == intervals.len()) {
+            stretches.push((from, done, (done - from) * 1e3 / seconds));
+            (from, seconds) = (done, 0.0);
+        }
+    }
+    stretches
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,6 +98,18 @@ mod tests {
         let most = shares.iter().map(|share| share.high).fold(0.0, f64::max);
         let mean = shares.iter().map(|share| share.mean).sum::<f64>() / MOST as f64;
         assert!((least, most) == (0.0, 900.0) && (mean - 100.07).abs() < 1e-6, "{least} {most} {mean}");
+    }
+
+    #[test]
+    fn bytes_are_shared_out_evenly_or_by_ratio() {
+        let even = intervals(&[100; 10_000]);
+        let linear = stretches(&even, MOST, false);
+        assert!((MOST - 1..=MOST + 1).contains(&linear.len()) && linear.iter().all(|s| (s.2 - 100.0).abs() < 1e-6));
+        assert!((linear.last().unwrap().1 - 1000.0).abs() < 1e-6);
+        let log = stretches(&even, MOST, true);
+        assert!(log.len() <= MOST + 1 && log[1].1 - log[1].0 < 0.2 && log[log.len() - 1].0 < 999.0, "{log:?}");
+        assert_eq!(stretches(&intervals(&[0, 0]), MOST, true), []);
+        assert_eq!(stretches(&[], MOST, false), []);
     }
 
     #[test]
