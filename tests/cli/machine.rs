@@ -209,7 +209,8 @@ fn guarded() -> Result<()> {
         // A thin volume is larger than what its pool has.
         "truncate -s 4M /tmp/meta; truncate -s 16M /tmp/data; losetup /dev/loop0 /tmp/meta; losetup /dev/loop1 /tmp/data\n",
         "modprobe dm_thin_pool; echo '0 32768 thin-pool /dev/loop0 /dev/loop1 128 0' | dmsetup create pool\n",
-        "dmsetup message pool 0 'create_thin 0'; pool=/dev/mapper/pool\n",
+        "dmsetup message pool 0 'create_thin 0'\n",
+        "pool=$(for d in /sys/block/dm-*; do [ \"$(cat $d/dm/name)\" = pool ] && cat $d/dev; done)\n",
         "echo \"0 131072 thin $pool 0\" | dmsetup create thin -u LVM-thin\n",
         "thin=$(for d in /sys/block/dm-*; do [ \"$(cat $d/dm/uuid)\" = LVM-thin ] && basename $d; done)\n",
         "refused 'thin pool' --target /dev/$thin --erase LVM-thin\n",
