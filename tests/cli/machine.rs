@@ -206,13 +206,14 @@ fn guarded() -> Result<()> {
         "echo 0 > dev-$two/slot; echo 1 > dev-$under/slot; echo readonly > array_state; cd /carried\n",
         "refused 'held by md9 (md-raid1)' --target /dev/$two --erase TWO\n",
         "echo inactive > /sys/block/md9/md/array_state; echo clear > /sys/block/md9/md/array_state\n",
-        // A thin volume is larger than what its pool has.
+        // A thin volume has no more to give than its pool, whatever its own size.
         "truncate -s 4M /tmp/meta; truncate -s 16M /tmp/data; losetup /dev/loop0 /tmp/meta; losetup /dev/loop1 /tmp/data\n",
         "modprobe dm_thin_pool; echo '0 32768 thin-pool /dev/loop0 /dev/loop1 128 0' | dmsetup create pool\n",
-        "dmsetup message pool 0 'create_thin 0'; pool=/dev/mapper/pool\n",
+        "dmsetup message pool 0 'create_thin 0'\n",
+        "pool=$(for d in /sys/block/dm-*; do [ \"$(cat $d/dm/name)\" = pool ] && cat $d/dev; done)\n",
         "echo \"0 131072 thin $pool 0\" | dmsetup create thin -u LVM-thin\n",
         "thin=$(for d in /sys/block/dm-*; do [ \"$(cat $d/dm/uuid)\" = LVM-thin ] && basename $d; done)\n",
-        "refused 'thin pool' --target /dev/$thin --erase LVM-thin\n",
+        "refused 'the target has 16.8 MB to give' --target /dev/$thin --erase LVM-thin\n",
     ];
     let booted = vm.boot(&drives, &script.concat())?.well()?;
     note(&format!("{} refusals in the machine", booted.said.matches("target refused").count()));
