@@ -46,7 +46,7 @@ impl Window {
         let (profile, picture, log) =
             (home.path().join("profile"), home.path().join("page.png"), home.path().join("net.json"));
         let Window { width, height, dark } = self;
-        let scheme = u8::from(!dark);
+        let (scheme, size) = (u8::from(!dark).to_string(), format!("{width},{height}"));
         let shell = Shell::new()?;
         shell.change_dir(home.path());
         let chromium = cmd!(
@@ -54,7 +54,7 @@ impl Window {
             "chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
              --disable-component-update --disable-sync --hide-scrollbars --enable-logging=stderr
              --log-net-log={log} --net-log-capture-mode=Everything --blink-settings=preferredColorScheme={scheme}
-             --user-data-dir={profile} --window-size={width},{height} --screenshot={picture} --dump-dom {page}"
+             --user-data-dir={profile} --window-size={size} --screenshot={picture} --dump-dom {page}"
         );
         let out = chromium.quiet().output().context("chromium")?;
         let said = String::from_utf8_lossy(&out.stderr);

@@ -87,6 +87,6 @@ mod tests {
     #[test]
     fn a_line_reads_without_a_chart() {
         let line = line(&samples::finished().fill.unwrap().curve);
-        assert!(line.starts_with('`') && line.ends_with("` 2380 → 129 MB/s over 1070 GB"), "{line}");
+        assert!(line.starts_with('`') && line.ends_with("` 2380 → 144 MB/s over 1070 GB"), "{line}");
     }
 }

@@ -77,9 +77,12 @@ pub fn space(report: &Report) -> Option<Chart> {
     Some(chart)
 }
 
+/// A drive's name, its role, and its steady rates: GB in use, MB/s.
+pub type Drive = (String, Role, Vec<(f64, f64)>);
+
 /// Steady rates over the bytes in use, a line a drive; none where no drive has two.
 #[must_use]
-pub fn space_chart(drives: &[(String, Role, Vec<(f64, f64)>)]) -> Option<Chart> {
+pub fn space_chart(drives: &[Drive]) -> Option<Chart> {
     let drives: Vec<_> = drives.iter().filter(|(_, _, points)| points.len() > 1).collect();
     let all = || drives.iter().flat_map(|(_, _, points)| points);
     let (end, top) = (most(all().map(|(x, _)| *x))?, all().map(|(_, y)| *y));
@@ -111,8 +114,10 @@ fn over_bytes(
     let end = most([intervals.iter().map(|interval| interval.bytes as f64 / 1e9).sum()].into_iter())?;
     let early = cliffs.first().is_some_and(|cliff| cliff.at_gb < end * 0.04);
     let curve = stretches(intervals, MOST, early);
+    let coarse = |step: &(f64, f64, [f64; 3])| early && step.0 == 0.0;
     let first = curve.first().filter(|_| curve.len() > 1)?.1;
-    let ghosts: Vec<(f64, f64, [f64; 3])> = ghost.iter().flat_map(|ghost| steps(ghost, end)).collect();
+    let ghosts: Vec<(f64, f64, [f64; 3])> =
+        ghost.iter().flat_map(|ghost| steps(ghost, end)).filter(|step| !coarse(step)).collect();
     let rates = curve.iter().map(|(.., rate)| *rate).chain(ghosts.iter().map(|(.., rates)| rates[2]));
     let x = if early { Scale::log(first, end) } else { Scale::up_to(end) };
     let scale = Scale::fitting(rates);

@@ -12,7 +12,7 @@ pub fn render(comparison: &Comparison) -> String {
     let runs = comparison.runs.iter().enumerate();
     let names: Vec<String> = runs.map(|(at, run)| format!("{}: {}", letter(at), run.report.target.drive)).collect();
     let charts: Vec<Chart> = space(comparison).into_iter().chain(timelines(comparison)).collect();
-    document(&names.join("   "), &charts, 2)
+    document(&names, &charts, 2)
 }
 
 /// Steady rate over the bytes in use, a line a run; none where no run has two steady levels.

@@ -11,14 +11,14 @@ use super::{Chart, HEIGHT, Layer, Role, Scale, Shape, WIDTH};
 /// Size of words.
 const FONT: u32 = 28;
 /// Room for a character of the legend on a phone, where the style sheet enlarges words.
-const CHARACTER: usize = 21;
-const LEFT: u32 = 118;
-const RIGHT: u32 = 34;
-const BOTTOM: u32 = 104;
+const CHARACTER: i32 = 21;
+const LEFT: i32 = 146;
+const RIGHT: i32 = 34;
+const BOTTOM: i32 = 104;
 /// Height of a row of the legend.
-const ROW: u32 = 52;
+const ROW: i32 = 52;
 /// Width of a sample in the legend.
-const SAMPLE: usize = 62;
+const SAMPLE: i32 = 62;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Plane<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Scale, Scale>>;
@@ -38,18 +38,18 @@ pub(super) fn draw(chart: &Chart) -> Result<String, String> {
 
 /// Left, top, right and bottom of the plane between the axes.
 pub(super) fn inner(chart: &Chart) -> String {
-    format!("{LEFT} {} {} {}", top(chart), WIDTH - RIGHT, HEIGHT - BOTTOM)
+    format!("{LEFT} {} {} {}", top(chart), WIDTH.cast_signed() - RIGHT, HEIGHT.cast_signed() - BOTTOM)
 }
 
-fn top(chart: &Chart) -> u32 {
+fn top(chart: &Chart) -> i32 {
     let rows = legend(chart).last().map_or(0, |(_, _, row)| row + 1);
-    56 + rows * ROW
+    66 + rows * ROW
 }
 
 /// The legend: each named layer with its place and row.
-fn legend(chart: &Chart) -> Vec<(&Layer, usize, u32)> {
-    let end = (WIDTH - RIGHT) as usize;
-    let (mut at, mut row) = (LEFT as usize, 0);
+fn legend(chart: &Chart) -> Vec<(&Layer, i32, i32)> {
+    let end = WIDTH.cast_signed() - RIGHT;
+    let (mut at, mut row) = (LEFT, 0);
     let mut named: Vec<&Layer> = Vec::new();
     for layer in chart.layers.iter().filter(|layer| !layer.name.is_empty()) {
         if !named.iter().any(|other| other.name == layer.name) {
@@ -58,9 +58,9 @@ fn legend(chart: &Chart) -> Vec<(&Layer, usize, u32)> {
     }
     let mut places = Vec::new();
     for layer in named {
-        let width = SAMPLE + 14 + layer.name.chars().count().min(60) * CHARACTER + 30;
-        if at + width > end + 30 && at > LEFT as usize {
-            (at, row) = (LEFT as usize, row + 1);
+        let width = SAMPLE + 14 + i32::try_from(layer.name.chars().count().min(60)).unwrap_or(0) * CHARACTER + 30;
+        if at + width > end + 30 && at > LEFT {
+            (at, row) = (LEFT, row + 1);
         }
         places.push((layer, at, row));
         at += width;
@@ -89,12 +89,12 @@ fn all(chart: &Chart, area: &Area<'_>) -> Drawn {
         shape(&mut plane, chart, layer)?;
     }
     for (layer, at, row) in legend(chart) {
-        sample(area, layer, at as i32, (8 + row * ROW) as i32)?;
+        sample(area, layer, at, 8 + row * ROW)?;
     }
     let place =
         |text: &str, at: (i32, i32), to| Text::new(label(text), at, words(Role::Text).pos(Pos::new(to, VPos::Top)));
-    area.draw(&place(&chart.y.label, (16, top as i32 - 46), HPos::Left))?;
-    area.draw(&place(&chart.x.label, ((WIDTH - RIGHT) as i32, HEIGHT as i32 - 48), HPos::Right))?;
+    area.draw(&place(&chart.y.label, (16, top - 64), HPos::Left))?;
+    area.draw(&place(&chart.x.label, (WIDTH.cast_signed() - RIGHT, HEIGHT.cast_signed() - 48), HPos::Right))?;
     Ok(())
 }
 
@@ -172,7 +172,7 @@ fn mark(plane: &mut Plane<'_, '_>, role: Role, point: (f64, f64)) -> Drawn {
 /// A line of the legend.
 fn sample(area: &Area<'_>, layer: &Layer, at: i32, top: i32) -> Drawn {
     let colour = layer.role.colour();
-    let (end, middle) = (at + SAMPLE as i32, top + 16);
+    let (end, middle) = (at + SAMPLE, top + 16);
     match &layer.shape {
         Shape::Band(_) | Shape::Window(..) => {
             area.draw(&Rectangle::new([(at, top + 2), (end, top + 30)], colour.mix(0.55).filled()))?;
@@ -180,7 +180,7 @@ fn sample(area: &Area<'_>, layer: &Layer, at: i32, top: i32) -> Drawn {
         Shape::Line(_) | Shape::Upright(..) => {
             area.draw(&PathElement::new(vec![(at, middle), (end, middle)], colour.stroke_width(4)))?;
         }
-        Shape::Dots(_) => area.draw(&Circle::new((at + SAMPLE as i32 / 2, middle), 10, colour.filled()))?,
+        Shape::Dots(_) => area.draw(&Circle::new((at + SAMPLE / 2, middle), 10, colour.filled()))?,
     }
     let style = words(Role::Text).pos(Pos::new(HPos::Left, VPos::Center));
     area.draw(&Text::new(label(&layer.name), (end + 14, middle), style))?;
@@ -199,8 +199,8 @@ mod tests {
         assert_eq!(legend(&one).len(), 1);
         let long = "a name of some thirty characters";
         let two = chart(vec![layer(&format!("{long}1")), layer(&format!("{long}2")), layer("3")]);
-        let rows: Vec<u32> = legend(&two).iter().map(|(_, _, row)| *row).collect();
+        let rows: Vec<i32> = legend(&two).iter().map(|(_, _, row)| *row).collect();
         assert_eq!(rows, [0, 1, 1]);
-        assert!(inner(&two).starts_with(&format!("{LEFT} {}", 56 + 2 * ROW)));
+        assert!(inner(&two).starts_with(&format!("{LEFT} {}", 66 + 2 * ROW)));
     }
 }

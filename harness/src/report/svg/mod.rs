@@ -115,26 +115,35 @@ impl Chart {
     }
 }
 
-/// Charts beside and below each other as a document of its own, `columns` in a row, with a title on top.
+/// Charts beside and below each other as a document of its own, `columns` in a row, with lines of words on top.
 #[must_use]
-pub fn document(title: &str, charts: &[Chart], columns: usize) -> String {
-    /// Room for the title.
-    const TOP: usize = 90;
+pub fn document(lines: &[String], charts: &[Chart], columns: usize) -> String {
+    /// Height of a line of words.
+    const LINE: usize = 60;
     let columns = columns.clamp(1, charts.len().max(1));
-    let (width, height) = (WIDTH as usize, HEIGHT as usize);
+    let (width, height) = (WIDTH as usize, HEIGHT as usize + LINE);
     let rows = charts.len().div_ceil(columns);
-    let (all_wide, all_high) = (width * columns, TOP + height * rows);
-    let title = escaped(title);
+    let top = LINE * (lines.len() + 1);
+    let (all_wide, all_high) = (width * columns, top + height * rows);
+    let words = |x: usize, y: usize, text: &str| {
+        let text: String = escaped(&text.chars().take(120).collect::<String>());
+        format!("<text class=\"title\" x=\"{x}\" y=\"{y}\" font-size=\"40\" fill=\"#2B2B2A\">{text}</text>\n")
+    };
     let mut out = format!(
         "<svg class=\"chart\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {all_wide} {all_high}\" \
-         role=\"img\" aria-labelledby=\"all-t\"><title id=\"all-t\">{title}</title>\n<style>{}\
+         role=\"img\" aria-labelledby=\"all-t\"><title id=\"all-t\">{}</title>\n<style>{}\
          svg.chart{{background:#fff}}@media screen and (prefers-color-scheme:dark){{svg.chart{{background:#161616}}}}\
-         </style>\n<text class=\"title\" x=\"40\" y=\"62\" font-weight=\"bold\" fill=\"#2B2B2A\">{title}</text>\n",
+         </style>\n",
+        escaped(&lines.join("; ")),
         palette::style(),
     );
+    for (at, line) in lines.iter().enumerate() {
+        out.push_str(&words(40, LINE * (at + 1), line));
+    }
     for (at, chart) in charts.iter().enumerate() {
-        let (x, y) = (at % columns * width, TOP + at / columns * height);
-        let place = format!(" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"");
+        let (x, y) = (at % columns * width, top + at / columns * height);
+        out.push_str(&words(x + 40, y + LINE - 16, &chart.title));
+        let place = format!(" x=\"{x}\" y=\"{}\" width=\"{width}\" height=\"{HEIGHT}\"", y + LINE);
         out.push_str(&chart.open(&format!("c{at}"), &place));
         chart.body(&mut out);
         out.push('\n');
@@ -211,7 +220,7 @@ mod tests {
             chart(vec![Layer::new(Role::Cliff, &samples::hostile(), Shape::Upright(3.0, samples::hostile()))]);
         chart.title = samples::hostile();
         chart.description = samples::hostile();
-        let text = document(&samples::hostile(), &[chart], 2);
+        let text = document(&[samples::hostile()], &[chart], 2);
         assert!(!text.contains("<script") && !text.chars().any(|c| c.is_control() && c != '\n'), "{text}");
     }
 }

@@ -70,11 +70,16 @@ pub(super) fn stretches(intervals: &[Interval], most: usize, log: bool) -> Vec<S
     for (at, interval) in intervals.iter().enumerate() {
         done += gb(interval);
         seconds += interval.elapsed_s;
-        let whole = seconds >= least_s && column(done) > column(from);
-        if done > from && seconds > 0.0 && (whole || from == 0.0 && seconds >= least_s || at + 1 == intervals.len()) {
+        let whole = done > from && seconds > 0.0 && seconds >= least_s && column(done) > column(from);
+        if whole || at == 0 && done > 0.0 && seconds > 0.0 {
             stretches.push((from, done, (done - from) * 1e3 / seconds));
             (from, seconds) = (done, 0.0);
         }
+    }
+    // What is left at the end, a last flush perhaps, belongs to the stretch before.
+    if let Some((start, end, rate)) = stretches.last_mut().filter(|_| seconds > 0.0) {
+        let before = if *rate > 0.0 { (*end - *start) * 1e3 / *rate } else { 0.0 };
+        (*end, *rate) = (done, (done - *start) * 1e3 / (before + seconds));
     }
     stretches
 }
@@ -108,6 +113,8 @@ mod tests {
         assert!((linear.last().unwrap().1 - 1000.0).abs() < 1e-6);
         let log = stretches(&even, MOST, true);
         assert!(log.len() <= MOST + 1 && log[1].1 - log[1].0 < 0.2 && log[log.len() - 1].0 < 999.0, "{log:?}");
+        let flushed = stretches(&intervals(&[100, 100, 0]), 2, false);
+        assert_eq!(flushed, [(0.0, 0.1, 100.0), (0.1, 0.2, 50.0)]);
         assert_eq!(stretches(&intervals(&[0, 0]), MOST, true), []);
         assert_eq!(stretches(&[], MOST, false), []);
     }
