@@ -321,7 +321,6 @@ mod tests {
         check(&known, &series(0.02, 420, waves(8.0)), "never", None);
         // A range that is overwritten within one turn.
         check(&small, &series(0.02, 2000, waves(60.0)), "never", None);
-        check(&small, &series(0.02, 2000, waves(120.0)), "never", None);
         // However fast a drive is used up.
         check(&known, &series(0.02, 200, |s| 10.0 * waves(8.0)(s)), "too-short", None);
     }
