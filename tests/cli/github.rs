@@ -92,7 +92,7 @@ fn each_verdict() -> Result<()> {
     // What changes of the drive, verdict, exit code, first annotation's kind, a part of it.
     let cases = [
         ("&seed=4", "held", 0, "notice", "as good as the baseline of 3 runs"),
-        ("&seed=4&slower=40%&firmware=FW02", "regressed", 1, "error", "since drive.firmware FW01 → FW02"),
+        ("&seed=4&slower=40%&firmware=FW02", "regressed", 1, "error", "drive.firmware FW01 → FW02"),
         ("&seed=4&unit=7", "inconclusive", 5, "warning", "another unit"),
         ("&seed=4&fault=gone@10s", "error", 4, "error", "failed: writing segment"),
     ];

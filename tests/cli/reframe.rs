@@ -24,7 +24,7 @@ fn colours() -> Result<()> {
     let (green, log) = reframe(&home, &format!("{DRIVE}&seed=4"))?;
     ensure!(green && log.contains("PASSED") && log.contains("fill.cliff_gb: 2."), "{log}");
     let (green, log) = reframe(&home, &format!("{DRIVE}&seed=4&slower=40%&firmware=FW02"))?;
-    ensure!(!green && log.contains("since drive.firmware FW01 → FW02"), "{log}");
+    ensure!(!green && log.contains("drive.firmware FW01 → FW02"), "{log}");
     let (green, log) = reframe(&home, "sim:consumer-tlc?scale=20")?;
     ensure!(!green && log.contains("no baseline"), "{log}");
     let (green, log) = reframe(&home, &format!("{DRIVE}&fault=gone@10s"))?;
