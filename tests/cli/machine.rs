@@ -199,6 +199,20 @@ fn guarded() -> Result<()> {
         "modprobe null_blk nr_devices=1 zoned=1 zone_size=4 gb=1 memory_backed=1\n",
         "refused 'zoned (host-managed)' --target /dev/nullb0 --erase x\n",
         "umount /mnt; dmsetup remove upper; dmsetup remove vg-volume\n",
+        // Half of a mirror, made without a superblock so that not a byte is written.
+        "modprobe raid1; echo md9 > /sys/module/md_mod/parameters/new_array; cd /sys/block/md9/md\n",
+        "echo none > metadata_version; echo raid1 > level; echo 2 > raid_disks; echo none > resync_start\n",
+        "for d in $two $under; do cat /sys/block/$d/dev > new_dev; echo 32768 > dev-$d/size; done\n",
+        "echo 0 > dev-$two/slot; echo 1 > dev-$under/slot; echo readonly > array_state; cd /carried\n",
+        "refused 'held by md9 (md-raid1)' --target /dev/$two --erase TWO\n",
+        "echo inactive > /sys/block/md9/md/array_state; echo clear > /sys/block/md9/md/array_state\n",
+        // A thin volume is larger than what its pool has.
+        "truncate -s 4M /tmp/meta; truncate -s 16M /tmp/data; losetup /dev/loop0 /tmp/meta; losetup /dev/loop1 /tmp/data\n",
+        "modprobe dm_thin_pool; echo '0 32768 thin-pool /dev/loop0 /dev/loop1 128 0' | dmsetup create pool\n",
+        "dmsetup message pool 0 'create_thin 0'; pool=/dev/mapper/pool\n",
+        "echo \"0 131072 thin $pool 0\" | dmsetup create thin -u LVM-thin\n",
+        "thin=$(for d in /sys/block/dm-*; do [ \"$(cat $d/dm/uuid)\" = LVM-thin ] && basename $d; done)\n",
+        "refused 'thin pool' --target /dev/$thin --erase LVM-thin\n",
     ];
     let booted = vm.boot(&drives, &script.concat())?.well()?;
     note(&format!("{} refusals in the machine", booted.said.matches("target refused").count()));
@@ -230,12 +244,11 @@ fn failing() -> Result<()> {
     let vm = Vm::new(&dist::build()?, &["dmsetup"])?;
     vm.put("machine.toml", SEVERAL)?;
     let image = vm.image("flaky", 64 * MIB)?;
-    let drive = Drive::scsi(&image, "virtio", "vendor=ACME,product=FLAKY,ver=FW01,serial=S9", "");
-    // Good up to 30 MiB and behind 50 MiB; what is written between fails from the first second on. The space begins
-    // at 1 MiB, so that the place is byte 29 MiB of segment 3.
+    let slow = "throttling.bps-write=8000000";
+    let drive = Drive::scsi(&image, "virtio", "vendor=ACME,product=FLAKY,ver=FW01,serial=S9", slow);
+    // Good for some seconds, of which the fill needs six, then every write fails.
     let script = "modprobe dm_flakey\n\
-        { echo '0 61440 linear /dev/sda 0'; echo '61440 40960 flakey /dev/sda 61440 0 3600 1 error_writes'; \
-          echo '102400 28672 linear /dev/sda 102400'; } | dmsetup create flaky -u STORAGE-flaky\n\
+        echo '0 131072 flakey /dev/sda 0 5 3600 1 error_writes' | dmsetup create flaky -u STORAGE-flaky\n\
         storage-check run --target /dev/dm-0 --erase STORAGE-flaky --profile machine.toml --out out; echo $? > exit\n\
         dmsetup remove flaky; true\n";
     let booted = vm.boot(&[drive], script)?.well()?;
@@ -243,10 +256,12 @@ fn failing() -> Result<()> {
     ensure!(code == 4, "exit {code}: {}", booted.said);
     let message = report["failure"]["message"].as_str().unwrap_or_default();
     note(message);
-    let place = format!("segment 3 at byte {}", 29 * MIB);
-    ensure!(message.contains(&place), "{place} is not in {message:?}");
+    let named = message.strip_prefix("writing segment ").and_then(|rest| rest.split_once(" at byte "));
+    let (segment, rest) = named.with_context(|| format!("no segment and byte in {message:?}"))?;
+    let byte: u64 = rest.split(' ').next().unwrap_or_default().parse()?;
+    ensure!(segment.parse::<u64>()? == byte / (8 * MIB) && byte.is_multiple_of(MIB), "{message}");
     // What was finished before is there.
-    ensure!(report["bytes_written"].as_u64().unwrap_or(0) >= 24 * MIB, "{report}");
+    ensure!(report["bytes_written"].as_u64() == Some(byte), "{} bytes, then {message}", report["bytes_written"]);
     Ok(())
 }
 
@@ -268,7 +283,9 @@ fn removed() -> Result<()> {
     let (code, report) = outcome(&booted)?;
     ensure!(code == 4, "exit {code}: {}", booted.said);
     ensure!(report["failure"]["kind"] == "failed", "{report}");
-    note(report["failure"]["message"].as_str().unwrap_or_default());
+    let message = report["failure"]["message"].as_str().unwrap_or_default();
+    note(message);
+    ensure!(message.contains("it was removed") || message.contains("the drive is gone"), "{message}");
     ensure!(digest(&images[1])? == before, "the other drive was changed");
     ensure!(folder::names(&booted.work.join("out")).len() == 1, "{:?}", folder::names(&booted.work));
     Ok(())

@@ -1,7 +1,7 @@
 //! Runs on a whole device: what they write, what they leave, and how a killed one goes on.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -72,8 +72,8 @@ impl Bench {
         run::only(&out)
     }
 
-    fn again(&self, option: &str, run: &PathBuf) -> Result<Ended> {
-        plain().call(self.home.path(), ["run".into(), option.into(), run.clone().into_os_string()]).end()
+    fn again(&self, option: &str, run: &Path) -> Result<Ended> {
+        plain().call(self.home.path(), ["run".into(), option.into(), run.as_os_str().to_owned()]).end()
     }
 
     fn is_empty(&self) -> Result<()> {

@@ -40,7 +40,7 @@ pub struct Booted {
     pub code: i32,
     /// What it printed.
     pub said: String,
-    /// The folder with all files that the guest's `/work` held at the end.
+    /// The folder with all files that the guest's `/carried` held at the end.
     pub work: PathBuf,
 }
 
@@ -82,7 +82,7 @@ impl Vm {
     pub fn new(binary: &Path, programs: &[&str]) -> Result<Vm> {
         let folder = folder::folder()?;
         let root = folder.path().join("root");
-        for dir in ["bin", "dev", "proc", "sys", "work", "tmp", "etc", "mnt", "run"] {
+        for dir in ["bin", "dev", "proc", "sys", "carried", "tmp", "etc", "mnt", "run"] {
             fs::create_dir_all(root.join(dir))?;
         }
         let busybox = command("busybox").context("no busybox")?;
@@ -104,7 +104,7 @@ impl Vm {
         Ok(Vm { folder, kernel })
     }
 
-    /// Puts a file into the guest's `/work`, beside what earlier boots left there.
+    /// Puts a file into the guest's `/carried`, beside what earlier boots left there.
     ///
     /// # Errors
     /// It could not be written.
@@ -112,7 +112,7 @@ impl Vm {
         Ok(fs::write(self.work().join(name), text)?)
     }
 
-    /// The guest's `/work` between boots.
+    /// The guest's `/carried` between boots.
     #[must_use]
     pub fn work(&self) -> PathBuf {
         self.folder.path().join("work")
@@ -128,7 +128,7 @@ impl Vm {
         Ok(path)
     }
 
-    /// Boots with these drives, runs `script` by busybox's shell in `/work`, and powers off.
+    /// Boots with these drives, runs `script` by busybox's shell in `/carried`, and powers off.
     ///
     /// # Errors
     /// It did not come to an end in time.
@@ -260,14 +260,14 @@ fn init(modules: &[String]) -> String {
     format!(
         "#!/bin/busybox sh\n\
          /bin/busybox --install -s /bin\n\
-         export PATH=/bin:/sbin HOME=/work\n\
+         export PATH=/bin:/sbin HOME=/carried\n\
          mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev\n\
          {load}\
          for n in 1 2 3 4 5 6 7 8 9 10; do [ -b /dev/vda ] && break; sleep 0.2; done\n\
          sleep 1\n\
-         mount -t tmpfs -o size=80% none /work; cd /work; tar -xf /dev/vda\n\
-         sh /work/script > /work/said 2>&1; echo $? > /work/code\n\
-         cd /work; tar -cf /dev/vda .; sync\n\
+         mount -t tmpfs -o size=80% none /carried; cd /carried; tar -xf /dev/vda\n\
+         sh /carried/script > /carried/said 2>&1; echo $? > /carried/code\n\
+         cd /carried; tar -cf /dev/vda .; sync\n\
          poweroff -f\n"
     )
 }

@@ -22,7 +22,7 @@ fi
 
 # `--name=value`: a value that begins with a dash is no option.
 arguments=()
-for name in target profile baselines out repeat under-test before-run fill-volume max-write max-time \
+for name in target erase profile baselines out repeat under-test before-run fill-volume max-write max-time \
   require-baseline inconclusive; do
   variable=${name//-/_}
   variable=INPUT_${variable^^}

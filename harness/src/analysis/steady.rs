@@ -10,6 +10,7 @@ use super::flat::{self, Look, Swing};
 use super::known::{Known, Workload};
 use super::series::Series;
 use super::snia::{self, Evidence};
+use super::swings;
 use crate::units::{Bytes, Nanos, Rate};
 
 /// Whether a series settled.
@@ -87,10 +88,15 @@ pub(super) fn judge(series: &Series, bins: &Bins, known: &Known, levels: &Levels
     let tails = begins.as_ref().map(|begins| tails(bins, begins)).unwrap_or_default();
     let looks: Vec<(usize, Look)> =
         tails.into_iter().filter_map(|first| Some((first, Look::at(&bins.raw[first..])?))).collect();
-    let flat = looks.iter().find(|(_, look)| look.is_flat());
+    let wave = oscillation(series, bins);
+    let outlasts = |first: usize| {
+        let tail = series.elapsed().saturating_sub(series.time_before(bins.firsts[first]));
+        wave.is_none_or(|wave| swings::outlasts(tail, wave.period))
+    };
+    let flat = looks.iter().find(|(first, look)| look.is_flat() && outlasts(*first));
     let claimed = claim.filter(|claim| is_at_the_end(series, claim)).map(|claim| bins.at(claim.from, series));
     let first = flat.map(|(first, _)| *first).or(claimed);
-    let oscillation = if first.is_some() { None } else { oscillation(series, bins) };
+    let oscillation = wave.filter(|_| first.is_none());
     let state = match first {
         Some(first) => State::Reached(settled(series, bins, first)),
         None if claim.is_some() => State::Lost,
@@ -313,6 +319,9 @@ mod tests {
         let known = Known { range: Some(Bytes(50 << 30)), ..small };
         check(&known, &series(0.02, 350, waves(8.0)), "too-short", None);
         check(&known, &series(0.02, 420, waves(8.0)), "never", None);
+        // A range that is overwritten within one turn.
+        check(&small, &series(0.02, 2000, waves(60.0)), "never", None);
+        check(&small, &series(0.02, 2000, waves(120.0)), "never", None);
         // However fast a drive is used up.
         check(&known, &series(0.02, 200, |s| 10.0 * waves(8.0)(s)), "too-short", None);
     }

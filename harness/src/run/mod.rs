@@ -26,7 +26,7 @@ use rustix::io::Errno;
 
 use crate::engine::{Batch, Engine, EngineError, EngineFactory, Op, OpKind};
 use crate::journal::file::JournalError;
-use crate::journal::record::{FaultKind, FaultRecord, PurgeGrade, Record};
+use crate::journal::record::{FaultKind, FaultRecord, Record};
 use crate::journal::replay::Replay;
 use crate::plan::phase::{Phase, Plan, Work};
 use crate::sample::Sample;
@@ -94,21 +94,12 @@ pub struct Run<'a, F: EngineFactory> {
     /// Takes the facts.
     pub sink: &'a mut dyn Sink,
     deadline: Nanos,
-    purge: Purge,
+    whole_device: bool,
     watch: Option<&'a mut Watch<'a>>,
     gauge: Option<&'a mut Gauge<'a>>,
     /// The phase that is being watched.
     watching: Option<&'a Phase>,
     state: State,
-}
-
-/// What a purge counts as.
-#[derive(Clone, Copy, Debug)]
-struct Purge {
-    /// When the drive was told what is unused.
-    told: PurgeGrade,
-    /// When it cannot be told.
-    untold: PurgeGrade,
 }
 
 /// Sees each sample of a phase whose plan lets it be watched, once an interval, and says whether it has seen enough.
@@ -160,7 +151,7 @@ impl<'a, F: EngineFactory> Run<'a, F> {
             counters,
             sink,
             deadline: Nanos(u64::MAX),
-            purge: Purge { told: PurgeGrade::Fstrim, untold: PurgeGrade::Delete },
+            whole_device: false,
             watch: None,
             gauge: None,
             watching: None,
@@ -190,10 +181,10 @@ impl<'a, F: EngineFactory> Run<'a, F> {
         Run { deadline: deadline.unwrap_or(Nanos(u64::MAX)), ..self }
     }
 
-    /// Says what a purge counts as where no files are deleted: when the drive could be told, and when not.
+    /// Says that the target is a whole device: there are no files, and nobody else to fill it.
     #[must_use]
-    pub fn purging(self, told: PurgeGrade, untold: PurgeGrade) -> Run<'a, F> {
-        Run { purge: Purge { told, untold }, ..self }
+    pub fn on_whole_device(self, whole_device: bool) -> Run<'a, F> {
+        Run { whole_device, ..self }
     }
 
     /// Lets somebody watch, and end the phases whose plan says that they may be ended.

@@ -10,7 +10,7 @@ use super::worker::{Job, Limit};
 use super::{Cut, Run, Stopped, perform};
 use crate::engine::content::Pattern;
 use crate::engine::{Batch, Completion, Content, Engine, EngineFactory, OpKind, Setup};
-use crate::journal::record::{Counted, FaultKind, Record};
+use crate::journal::record::{Counted, FaultKind, PurgeGrade, Record};
 use crate::plan::offsets::Offsets;
 use crate::plan::phase::{Io, Phase, Work};
 use crate::plan::profile::{Data, Sync};
@@ -91,9 +91,13 @@ impl<F: EngineFactory> Run<'_, F> {
     /// Tells the drive what is unused, and notes whether it could be told.
     fn trim(&mut self, engines: &mut [F::Engine]) -> Result<(), Stopped> {
         let Some(engine) = engines.first_mut() else { return Ok(()) };
+        let (told, untold) = match self.whole_device {
+            true => (PurgeGrade::Discard, PurgeGrade::None),
+            false => (PurgeGrade::Fstrim, PurgeGrade::Delete),
+        };
         let grade = match perform(engine, OpKind::Trim) {
-            Ok(()) => self.purge.told,
-            Err(Errno::PERM | Errno::ACCESS | Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL) => self.purge.untold,
+            Ok(()) => told,
+            Err(Errno::PERM | Errno::ACCESS | Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL) => untold,
             Err(errno) => {
                 let at = engine.now();
                 return self.failed(at, None, None, "discarding what is unused", errno);
@@ -281,9 +285,13 @@ impl<F: EngineFactory> Run<'_, F> {
             (Some(segment), None) => format!(" (segment {segment})"),
             _ => String::new(),
         };
-        let full = matches!(errno, Errno::NOSPC | Errno::DQUOT);
+        let full = matches!(errno, Errno::NOSPC | Errno::DQUOT) && !self.whole_device;
         let kind = if full { FaultKind::NoSpace } else { FaultKind::Io };
         let hint = match errno {
+            // The kernel cuts a device that goes away to nothing.
+            Errno::NOSPC if self.whole_device => {
+                "; the device ends before that place now: it was removed, or has shrunk"
+            }
             Errno::NOSPC => "; somebody else filled the disk meanwhile, or it has less room than it says",
             Errno::DQUOT => "; the quota of this user or project is used up",
             Errno::IO => "; see the kernel log: the drive or its link is failing",

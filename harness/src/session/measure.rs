@@ -15,7 +15,7 @@ use super::{After, Event, Observer, Outcome, Request, RequestError, compose, wal
 use crate::engine::EngineFactory;
 use crate::environment::Check;
 use crate::journal::file::{self, JournalError, Writer};
-use crate::journal::record::{Erase, Header, Outcome as Ending, PurgeGrade, Record};
+use crate::journal::record::{Erase, Header, Outcome as Ending, Record};
 use crate::journal::replay::Replay;
 use crate::plan::phase::Plan;
 use crate::report::FailureKind;
@@ -185,11 +185,8 @@ impl<H: Held> Measurement<'_, H> {
             let plan = &self.header.plan;
             let run = Run::new(plan, factory, self.header.seed, self.stop, &counters, &mut sink, so_far);
             let mut watch = until_steady(plan);
-            let run = match facts.block() {
-                Some(_) => run.purging(PurgeGrade::Discard, PurgeGrade::None),
-                None => run,
-            };
             let mut gauge = gauge(&self.header.facts, factory);
+            let run = run.on_whole_device(facts.block().is_some());
             run.watched_by(&mut watch).gauged_by(&mut gauge).until(self.deadline).run()
         };
         // What a panic leaves broken is not used again: only the journal's file, which appends whole lines.
@@ -212,12 +209,11 @@ impl<H: Held> Measurement<'_, H> {
 
     fn remove(&self) -> Result<(), String> {
         self.held.remove().map(|_| ()).map_err(|errno| {
-            format!(
-                "removing {} in {} failed: {}; remove it by hand",
-                self.held.name(),
-                self.header.facts.path.display(),
-                std::io::Error::from(errno)
-            )
+            let (path, why) = (self.header.facts.path.display(), std::io::Error::from(errno));
+            match self.header.facts.block() {
+                Some(_) => format!("clearing {path} failed: {why}; it may still hold what the run wrote"),
+                None => format!("removing {} in {path} failed: {why}; remove it by hand", self.held.name()),
+            }
         })
     }
 }
