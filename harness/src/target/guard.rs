@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::facts::{Facts, Folder, Place, Simulated};
+use super::facts::{Block, Facts, Folder, Place, Simulated};
 use crate::units::{Bytes, GIB, Ppm};
 
 mod device;
@@ -42,6 +42,20 @@ pub struct Consent {
     pub resumes: Option<String>,
     /// The folder that the run's journal goes into, without symbolic links.
     pub journal: Option<PathBuf>,
+}
+
+/// Why no consent at all would let this device be erased, in words that follow its name; none where `--erase` with one
+/// of its own identities would, and `--erase-contents` where something lies on it.
+#[must_use]
+pub fn never_erased(path: &Path, block: &Block) -> Option<String> {
+    let own = block.identity.iter().find(|identity| identity.shared_with.is_empty());
+    let erase = own.map(|identity| identity.name.clone());
+    let consent = Consent { erase, erase_contents: true, ..Consent::default() };
+    let need = Need { space: Bytes(0), writes: Bytes(0) };
+    device::may_be_erased(path, block, &need, &consent).err().map(|refusal| match refusal {
+        Refusal::Device { why, .. } => why.to_string(),
+        other => other.to_string(),
+    })
 }
 
 /// A target that may be written to. Only [`guard()`] makes one.

@@ -63,7 +63,13 @@ fn row(one: &Listed) -> [String; 6] {
         (Some(link), Some(most)) if link != most => format!("{link} (of {most})"),
         (link, _) => or_blank(link),
     };
-    let state = if one.erasable { "erasable".to_owned() } else { one.why_not.join("; ") };
+    let own = one.identity.iter().find(|identity| identity.shared_with.is_empty());
+    let state = match (one.erasable, own, one.uses.as_slice()) {
+        (true, Some(own), _) => format!("erasable: --erase '{}'", own.name),
+        (true, None, _) => "erasable".to_owned(),
+        (false, _, []) => one.why_not.join("; "),
+        (false, _, uses) => uses.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+    };
     [
         one.path.clone(),
         format!("{}{serial}{over}", name.cloned().unwrap_or_default()),

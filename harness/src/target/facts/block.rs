@@ -100,7 +100,7 @@ pub(super) fn read(path: PathBuf, host: &Host) -> Result<Facts, FactsError> {
     let (disk, is_partition) = sysfs::whole(&dir);
     let size =
         rustix::fs::seek(&file, SeekFrom::End(0)).map_err(|errno| failed("asking for the size of")(errno.into()))?;
-    let drive = drive::read(device, host, &mounts);
+    let drive = drive::ask(device, host, &mounts);
     let transport = drive.as_ref().and_then(|drive| drive.transport.clone());
     let uses = uses::read(device, host, &mounts);
     let (claimed, opened_by) = users(&path, device, &dir, host, uses.as_ref().is_some_and(Vec::is_empty));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::mounts::Mounts;
 use super::sysfs::{self, Host, attribute, flag, number};
-use super::{Device, Drive, Layer, Member, controller as asked, details, text};
+use super::{Device, Drive, Layer, Member, details, text};
 use crate::units::Bytes;
 
 /// Deeper stacks than anybody builds; guards against a tree that goes in circles.
@@ -16,7 +16,7 @@ const DEEPEST: usize = 16;
 /// Drivers of the disk layer, which say nothing of how the host reaches the drive.
 const DISK_LAYER: [&str; 3] = ["sd", "sr", "mmcblk"];
 
-/// The drive that carries `device`; none where the tree has no such device.
+/// The drive that carries `device`, as the tree shows it; none where it has no such device. Asks the drive nothing.
 pub(super) fn read(device: Device, host: &Host, mounts: &Mounts) -> Option<Drive> {
     let dir = host.block(device)?;
     let (top, _) = sysfs::whole(&dir);
@@ -57,8 +57,15 @@ pub(super) fn read(device: Device, host: &Host, mounts: &Mounts) -> Option<Drive
     };
     if physical.len() > 1 {
         drive.details.members = physical.iter().map(|source| member(source, host)).collect();
-    } else if host.is_this() {
-        asked::ask(&mut drive, source);
+    }
+    Some(drive)
+}
+
+/// The same, with what the physical drive itself answers, where there is one and it is this host's.
+pub(super) fn ask(device: Device, host: &Host, mounts: &Mounts) -> Option<Drive> {
+    let mut drive = read(device, host, mounts)?;
+    if let (true, [source]) = (host.is_this(), sources(device, host, mounts).as_slice()) {
+        super::controller::ask(&mut drive, source);
     }
     Some(drive)
 }

@@ -120,7 +120,7 @@ pub(super) fn read(path: &Path, host: &Host) -> Result<Facts, FactsError> {
         carriers,
     };
     let used = total.saturating_sub(free);
-    let drive = filesystem.carriers.first().and_then(|&device| drive::read(device, host, &mounts));
+    let drive = filesystem.carriers.first().and_then(|&device| drive::ask(device, host, &mounts));
     let known = Folder {
         device: Device { major: stat.stx_dev_major, minor: stat.stx_dev_minor },
         inode: stat.stx_ino,

@@ -95,7 +95,8 @@ pub(super) fn smart(page: &[u8]) -> Option<Condition> {
     Some(Condition {
         temperature_c: celsius(u16_at(page, 1)?),
         percentage_used: Some(u64::from(*page.get(5)?)),
-        spare_percent: Some(u64::from(*page.get(3)?)),
+        // Neither spare blocks nor a threshold for them: the drive does not count them.
+        spare_percent: Some(u64::from(*page.get(3)?)).filter(|&spare| spare > 0 || page[4] > 0),
         counters: counters.collect(),
         // Thousands of 512 bytes.
         host_written: u128_at(page, 48).map(|units| Bytes(units.saturating_mul(512_000))),
@@ -240,6 +241,12 @@ mod tests {
         assert_eq!((counter("media_errors"), counter("error_log_entries")), (Some(3), Some(7)));
         assert_eq!((counter("thermal_events"), counter("thermal_s")), (Some(6), Some(60)));
         assert_eq!(counter("critical_warning"), Some(4));
+    }
+
+    #[test]
+    fn a_drive_that_does_not_count_its_spare_blocks_has_not_used_them_up() {
+        let spare = |spare: u8, threshold: u8| smart(&page(512, &[(3, &[spare, threshold])])).unwrap().spare_percent;
+        assert_eq!((spare(0, 0), spare(0, 10), spare(100, 10)), (None, Some(0), Some(100)));
     }
 
     #[test]
