@@ -58,7 +58,6 @@ fn sixty_thousand_intervals_are_under_two_megabytes_in_under_300_ms() {
     let (took, bytes) = takes.min().unwrap_or_default();
     assert!(bytes < 2_000_000, "{bytes} bytes");
     assert!(took.as_millis() < 300, "{took:?}");
-    println!("{bytes} bytes in {took:?}");
 }
 
 #[test]
