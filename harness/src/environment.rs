@@ -1,6 +1,7 @@
 //! What surrounds a measurement and may explain a difference: kernel, driver, firmware, settings.
 //!
-//! Only the types; `target/facts.rs` reads them. An unknown entry is absent, never empty or zero.
+//! Only the types; `target/facts` reads them, and `target/preflight` makes the checks. An unknown entry is absent, never
+//! empty or zero.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +13,41 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Environment(pub BTreeMap<String, String>);
+
+/// Whether something about drive or host makes this a fair moment to measure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    /// Stable name: `link`, `write-cache`, `temperature`, `wear`, `busy`, `rebuild`, `power`, `governor`, `limits`.
+    pub name: String,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// What was found, and what to do about it, for people.
+    pub message: String,
+}
+
+/// What came of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// As it should be.
+    Pass,
+    /// Odd: the figures may suffer.
+    Warn,
+    /// Nothing that is measured now may be compared.
+    NotComparable,
+}
+
+impl Outcome {
+    /// The word as it stands in reports.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Outcome::Pass => "pass",
+            Outcome::Warn => "warn",
+            Outcome::NotComparable => "not comparable",
+        }
+    }
+}
 
 impl Environment {
     /// Notes a fact; an unknown or blank one is left out.

@@ -3,6 +3,8 @@
 //!
 //! Knows nothing of how it was measured.
 
+pub mod telemetry;
+
 use serde::{Deserialize, Serialize};
 
 use crate::units::{Bytes, Nanos};

@@ -102,15 +102,17 @@ fn purges() -> Result<()> {
     let image = bench.disk.beside("image");
     let carried = || -> Result<u64> { Ok(fs::metadata(&image)?.blocks() * 512) };
     // `mkfs` has discarded: the fill brings the blocks back.
-    let (ended, _) = bench.run(&profile::fill(&format!("{SMALL}\nverify = false")), &["--after", "leave"])?;
+    let (ended, _) =
+        bench.run(&profile::fill(&format!("{SMALL}\npurge = false\nverify = false")), &["--after", "leave"])?;
     ended.with_code(0)?;
     bench.disk.sync()?;
     let left = carried()?;
     fs::remove_dir_all(bench.home.path().join("out"))?;
-    let (ended, run) = bench.run(&profile::fill(SMALL), &["--after", "purge"])?;
+    let (ended, run) = bench.run(&profile::fill(&format!("{SMALL}\npurge = false")), &["--after", "purge"])?;
     ended.with_code(0)?;
     run::has_reports(&run)?;
     let purged = carried()?;
-    ensure!(purged + 16 * MIB <= left, "the disk carried {left} bytes, and carries {purged} after the purge");
+    // All of the 16 MiB but what the filesystem itself wrote meanwhile.
+    ensure!(purged + 15 * MIB <= left, "the disk carried {left} bytes, and carries {purged} after the purge");
     Ok(())
 }

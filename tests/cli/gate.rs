@@ -28,11 +28,13 @@ pub(crate) fn trials() -> Vec<Trial> {
     ]
 }
 
-const DRIVE: &str = "sim:consumer-tlc?scale=16&cv=0.5%";
+/// A simulated drive whose runs differ by half a percent.
+pub(crate) const DRIVE: &str = "sim:consumer-tlc?scale=16&cv=0.5%";
 const PROFILE: &str = "name = \"gate\"\nversion = 1\n\n[fill]\nsize = \"6GiB\"\nsegments = 24\nblock = \"1MiB\"\n\
                        queue_depth = 4\ninterval = \"200ms\"\nverify = false\n";
 
-struct Home(TempDir);
+/// A folder with the profile `gate.toml`.
+pub(crate) struct Home(TempDir);
 
 impl Home {
     fn new() -> Result<Home> {
@@ -42,7 +44,7 @@ impl Home {
     }
 
     /// Three runs of the drive, accepted.
-    fn accepted() -> Result<Home> {
+    pub(crate) fn accepted() -> Result<Home> {
         let home = Home::new()?;
         home.run(DRIVE, &["--repeat", "3", "--out", "first"])?.with_code(0)?;
         let runs = folder::names(&home.path().join("first")).into_iter().map(|run| format!("first/{run}"));
@@ -53,11 +55,11 @@ impl Home {
         Ok(home)
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
 
-    fn call<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Result<Ended> {
+    pub(crate) fn call<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Result<Ended> {
         plain().call(self.path(), arguments).end()
     }
 
@@ -73,7 +75,7 @@ fn repeated() -> Result<()> {
     equal.says(&["held: as good as the baseline of 3 runs", "of at most 3 runs"])?;
     let worse = format!("{DRIVE}&seed=2&slower_floor=15%&firmware=FW02");
     let worse = home.run(&worse, &["--repeat", "3", "--out", "worse"])?.with_code(1)?;
-    worse.says(&["regressed: fill.floor_mb_s", "; since drive.firmware FW01 → FW02", "of at most 3 runs"])?;
+    worse.says(&["regressed: drive.firmware FW01 → FW02: fill.floor_mb_s", "of at most 3 runs"])?;
     let runs = folder::names(&home.path().join("worse"));
     let last = runs.last().context("no run")?;
     let report = run::report(&home.path().join("worse").join(last))?;

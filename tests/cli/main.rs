@@ -7,11 +7,19 @@ mod around;
 mod browser;
 mod cliff;
 mod corruption;
+mod drive;
+mod embed;
+mod export;
 mod gate;
+mod github;
+mod guard;
 mod kill;
 mod levels;
+mod machine;
 mod output;
 mod quick;
+mod raw;
+mod reframe;
 mod refusals;
 mod rw_kill;
 mod score;
@@ -31,6 +39,7 @@ fn main() -> ExitCode {
     let subjects = [
         quick::trials(),
         refusals::trials(),
+        raw::trials(),
         output::trials(),
         kill::trials(),
         corruption::trials(),
@@ -38,15 +47,22 @@ fn main() -> ExitCode {
         space::trials(),
         signals::trials(),
         sim::trials(),
+        drive::trials(),
         verdict::trials(),
         gate::trials(),
+        guard::trials(),
         around::trials(),
         browser::trials(),
         analyze::trials(),
         levels::trials(),
+        machine::trials(),
         rw_kill::trials(),
         score::trials(),
         served::trials(),
+        export::trials(),
+        github::trials(),
+        reframe::trials(),
+        embed::trials(),
     ];
     rig::main(subjects.into_iter().flatten().collect())
 }

@@ -228,7 +228,7 @@ fn surroundings() -> Result<()> {
     let held = home.judge(&run("1", 500.0, &[firmware]), &[])?.with_code(0)?;
     held.says(&["changed: drive.firmware FW01 → FW02 (under test)"])?;
     let worse = home.judge(&run("2", 390.0, &[firmware]), &["--out", "reports"])?.with_code(1)?;
-    worse.says(&["; since drive.firmware FW01 → FW02"])?;
+    worse.says(&["drive.firmware FW01 → FW02: "])?;
     let page = fs::read_to_string(home.path().join("reports/2/report.md"))?;
     let (changed, metrics) = (page.find("## What changed since the baseline"), page.find("## Metrics"));
     ensure!(changed.is_some() && changed < metrics, "{page}");

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use harness::analysis::analyze::analyze;
 use harness::analysis::known::{Known, Workload};
 use harness::analysis::series::{Series, Step};
 use harness::units::{Bytes, GIB, MIB, Nanos};
@@ -54,6 +55,21 @@ enum Kind {
 #[derive(Deserialize)]
 struct Truths {
     series: BTreeMap<String, Truth>,
+}
+
+/// A digest of all that the analysis finds in a corpus: the same bytes whatever compiler, machine and build profile.
+///
+/// # Errors
+/// A series cannot be read.
+pub fn digest<'a>(folder: &Path, truths: impl IntoIterator<Item = (&'a String, &'a Truth)>) -> Result<u64> {
+    let mut digest = 0xcbf2_9ce4_8422_2325_u64;
+    for (name, truth) in truths {
+        // Rust prints a float as the shortest text that is that float and no other.
+        let text = format!("{name} {:?}", analyze(&truth.series(folder)?, &truth.known()));
+        // FNV-1a.
+        digest = text.bytes().fold(digest, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    }
+    Ok(digest)
 }
 
 /// All truths of a corpus by name; none where the folder has no `truth.toml`.

@@ -6,9 +6,12 @@
 pub mod browser;
 pub mod corpus;
 pub mod dice;
+pub mod dist;
 pub mod folder;
 pub mod ftl;
+pub mod loop_device;
 pub mod loop_fs;
+pub mod modelled;
 pub mod mutant;
 pub mod profile;
 pub mod rig;
@@ -19,4 +22,5 @@ pub mod stored;
 pub mod throttle;
 pub mod tool;
 pub mod variant;
+pub mod vm;
 pub mod wait;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use xshell::{Shell, cmd};
 
 /// Something that not every machine has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,8 +21,12 @@ pub enum Need {
     IoUring,
     /// Real series with their truths.
     Corpus,
+    /// A virtual machine, and a static build of the program to put into it.
+    Vm,
     /// A command.
     Command(&'static str),
+    /// A module of the `python3` on `PATH`.
+    Python(&'static str),
 }
 
 impl Need {
@@ -44,6 +49,8 @@ impl Need {
                 let folder = crate::corpus::folder();
                 (!folder.join("truth.toml").is_file()).then(|| format!("{} has no truth.toml", folder.display()))
             }
+            Need::Python(module) => python(module).err().map(|_| format!("no {module} for the python3 on PATH")),
+            Need::Vm => crate::vm::missing(),
             Need::Command(name) => command(name).is_none().then(|| format!("no {name}")),
         }
     }
@@ -51,6 +58,12 @@ impl Need {
 
 fn not_root() -> Option<String> {
     (!rustix::process::geteuid().is_root()).then(|| "not root".to_owned())
+}
+
+fn python(module: &str) -> xshell::Result<()> {
+    let probe = format!("import {module}");
+    let shell = Shell::new()?;
+    cmd!(shell, "python3 -c {probe}").quiet().ignore_stderr().run()
 }
 
 /// Where a command is: on `PATH`, or where only root's has it.

@@ -33,6 +33,8 @@ pub struct Stored {
     pub drive: serde_json::Value,
     /// What surrounds it.
     pub environment: Environment,
+    /// Records right behind the header: preflight, telemetry.
+    pub behind_header: Vec<Record>,
     /// Blocks of the read-back that were wrong.
     pub bad_blocks: u64,
     /// How it ended.
@@ -58,6 +60,7 @@ impl Stored {
                 "size": 960 * GB, "stack": [],
             }),
             environment,
+            behind_header: Vec::new(),
             bad_blocks: 0,
             outcome: Outcome::Complete,
         }
@@ -91,6 +94,7 @@ impl Stored {
         });
         let header: Header = serde_json::from_value(header).context("the header")?;
         let mut records = vec![Record::Header(Box::new(header))];
+        records.extend(self.behind_header.iter().cloned());
         let mut at = Nanos(0);
         for phase in &plan.phases {
             self.phase(phase, &mut at, &mut records);

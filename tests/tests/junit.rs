@@ -1,18 +1,21 @@
 //! JUnit reports are valid against the schema that Jenkins reads them with, and a reader that is not ours finds in
 //! them what was written, whatever a run had to say.
 //!
-//! `xmllint` judges and `junitparser` (PyPI) reads; where one or the schema is missing, each of its tests says so
-//! and counts as ignored. The schema is not part of the project: `STORAGE_CHECK_SHARED` names the folder that holds
+//! `xmllint` judges, `junitparser` and `xunitparser` (PyPI) read, each with a reading of its own; where one or the
+//! schema is missing, each of its tests says so and counts as ignored. The schema is not part of the project: `STORAGE_CHECK_SHARED` names the folder that holds
 //! `schemas/junit-10.xsd`, by default `shared` beside the workspace.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use harness::analysis::metric::{Metric, Value};
-use harness::report::{CliffLine, Failure, FailureKind, FillReport, ProfileLine, Report, Target, junit};
+use harness::environment::{Check, Outcome};
+use harness::report::{BaselineLine, CliffLine, Failure, FailureKind, FillReport, ProfileLine, Report, Target, junit};
 use harness::verdict::Verdict;
 use harness::verdict::judge::{Judged, Role};
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::{Value as Json, json};
+use storage_check_tests::rig::Need;
 use xshell::{Shell, cmd};
 
 fn main() {
@@ -29,9 +32,15 @@ fn main() {
     let read = reports().into_iter().map(|(name, report, expect)| {
         Trial::test(format!("{name}_is_read_as_it_was_meant"), move || reads(&junit::render(&report)?, expect))
     });
+    let ends = reports().into_iter().map(|(name, report, expect)| {
+        Trial::test(format!("{name}_ends_for_another_reader_as_it_was_meant"), move || {
+            ends(&junit::render(&report)?, expect)
+        })
+    });
     let valid = ignored(valid.chain([canary]).collect(), missing(&schema));
-    let read = ignored(read.collect(), no_reader());
-    libtest_mimic::run(&arguments, valid.into_iter().chain(read).collect()).exit();
+    let read = ignored(read.collect(), Need::Python("junitparser").missing());
+    let ends = ignored(ends.collect(), Need::Python("xunitparser").missing());
+    libtest_mimic::run(&arguments, valid.into_iter().chain(read).chain(ends).collect()).exit();
 }
 
 /// How many cases of a report pass, fail, are in error and are skipped.
@@ -43,16 +52,16 @@ fn reports() -> Vec<(&'static str, Report, Ends)> {
     let bare = |report: Report| Report { metrics: Vec::new(), ..report };
     let plain = |verdict, failure| report("quick", verdict, failure);
     vec![
-        ("a_pass", plain(Verdict::Held, None), [3, 0, 0, 1]),
-        ("a_regression", plain(Verdict::Regressed, None), [0, 3, 0, 1]),
-        ("an_inconclusive_run", plain(Verdict::Inconclusive, None), [0, 0, 0, 4]),
-        ("a_run_without_a_baseline", plain(Verdict::NoBaseline, None), [0, 0, 0, 4]),
-        ("a_failed_run", plain(Verdict::Error, Some(FailureKind::Failed)), [0, 0, 4, 1]),
-        ("an_interrupted_run", plain(Verdict::Error, Some(FailureKind::Interrupted)), [0, 0, 4, 1]),
-        ("a_refusal", bare(plain(Verdict::Error, Some(FailureKind::Refused))), [0, 0, 1, 0]),
-        ("nothing_measured", bare(plain(Verdict::NoBaseline, None)), [0, 0, 1, 0]),
-        ("hostile_text", report(&hostile, Verdict::Regressed, Some(FailureKind::Failed)), [0, 3, 1, 1]),
-        ("hostile_text_that_passes", report(&hostile, Verdict::Held, None), [3, 0, 0, 1]),
+        ("a_pass", plain(Verdict::Held, None), [3, 0, 0, 2]),
+        ("a_regression", plain(Verdict::Regressed, None), [0, 3, 0, 2]),
+        ("an_inconclusive_run", plain(Verdict::Inconclusive, None), [0, 0, 0, 5]),
+        ("a_run_without_a_baseline", plain(Verdict::NoBaseline, None), [0, 0, 0, 5]),
+        ("a_failed_run", plain(Verdict::Error, Some(FailureKind::Failed)), [0, 0, 4, 2]),
+        ("an_interrupted_run", plain(Verdict::Error, Some(FailureKind::Interrupted)), [0, 0, 4, 2]),
+        ("a_refusal", bare(plain(Verdict::Error, Some(FailureKind::Refused))), [0, 0, 1, 1]),
+        ("nothing_measured", bare(plain(Verdict::NoBaseline, None)), [0, 0, 1, 1]),
+        ("hostile_text", report(&hostile, Verdict::Regressed, Some(FailureKind::Failed)), [0, 3, 1, 2]),
+        ("hostile_text_that_passes", report(&hostile, Verdict::Held, None), [3, 0, 0, 2]),
     ]
 }
 
@@ -76,13 +85,6 @@ fn missing(schema: &Path) -> Option<String> {
     }
     let found = Shell::new().and_then(|shell| cmd!(shell, "xmllint --version").quiet().ignore_stderr().run());
     found.err().map(|_| "no xmllint here".to_owned())
-}
-
-/// Why `junitparser` cannot read here, if so.
-fn no_reader() -> Option<String> {
-    let probe = "import junitparser";
-    let found = Shell::new().and_then(|shell| cmd!(shell, "python3 -c {probe}").quiet().ignore_stderr().run());
-    found.err().map(|_| "no junitparser for the python3 on PATH".to_owned())
 }
 
 /// Prints what `junitparser` finds: the suite's own counts, and each case with its name, end and message.
@@ -119,6 +121,38 @@ fn reads(xml: &str, expect: Ends) -> Result<(), Failed> {
         end != "passed" && !named || case["ends"].as_array().is_none_or(|ends| ends.len() != 1)
     });
     silent.map_or(Ok(()), |case| Err(format!("its message does not say what it is about: {case}").into()))
+}
+
+/// Prints what `xunitparser` finds: each case as Python's own test runner would report it.
+const OTHER_READER: &str = "
+import io, json, sys
+import xunitparser
+
+suite, result = xunitparser.parse(io.TextIOWrapper(sys.stdin.buffer, 'utf-8'))
+cases = [[case.classname, case.methodname, case.result, case.message, case.trace] for case in suite]
+counts = [result.testsRun, len(result.failures), len(result.errors), len(result.skipped)]
+print(json.dumps({'counts': counts, 'cases': cases}))
+";
+
+/// Whether `xunitparser` finds as many ends of each kind, no case twice, and the baseline where one does not pass.
+fn ends(xml: &str, expect: Ends) -> Result<(), Failed> {
+    let shell = Shell::new()?;
+    let found: Json = serde_json::from_str(&cmd!(shell, "python3 -c {OTHER_READER}").stdin(xml).quiet().read()?)?;
+    let [passed, failed, errors, skipped] = expect;
+    if found["counts"] != json!([passed + failed + errors + skipped, failed, errors, skipped]) {
+        return Err(format!("{} and not {expect:?}", found["counts"]).into());
+    }
+    let cases = found["cases"].as_array().ok_or("no cases")?;
+    let names: BTreeSet<String> = cases.iter().map(|case| format!("{} {}", case[0], case[1])).collect();
+    if names.len() != cases.len() {
+        return Err(format!("a case stands there twice: {found}").into());
+    }
+    let silent = cases.iter().find(|case| {
+        let red = matches!(case[2].as_str(), Some("failure" | "error"));
+        let text = case[4].as_str().unwrap_or_default();
+        red && !(text.contains("baseline: ") && text.contains("gate.toml"))
+    });
+    silent.map_or(Ok(()), |case| Err(format!("it does not name the baseline: {case}").into()))
 }
 
 /// Whether the document is valid; if not, what `xmllint` says.
@@ -186,12 +220,14 @@ fn report(text: &str, verdict: Verdict, failure: Option<FailureKind>) -> Report 
         }),
         random_write: Vec::new(),
         fsef: None,
+        thermal: Vec::new(),
+        preflight: vec![Check { name: "link".to_owned(), outcome: Outcome::Warn, message: own() }],
         environment: [(own(), own())].into(),
         plan: None,
         notes: vec![own()],
         failure: failure.map(|kind| Failure { kind, message: own() }),
         changes: Vec::new(),
-        baseline: None,
+        baseline: Some(BaselineLine { path: format!("{text}gate.toml"), ..BaselineLine::default() }),
         ghosts: std::collections::BTreeMap::new(),
         bytes_written: u64::MAX,
         elapsed_s: 27.026_999_999_999_997,

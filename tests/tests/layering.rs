@@ -16,8 +16,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sample", &["units"]),
     ("environment", &["units"]),
     ("plan", &["units"]),
-    // The aligned buffer is memory and no engine: the guard's last check writes one block with it.
-    ("target", &["units", "environment", "engine::buffers"]),
+    // The aligned buffer is memory and no engine: the guard's last check writes one block with it. Stamps tell whether
+    // data on a device are ours. What a probe reads is a fact of an interval, as a sample is.
+    ("target", &["units", "sample", "environment", "engine::buffers", "engine::stamp"]),
     ("engine", &["units", "sample", "target::space"]),
     // Of the target only the words that a header carries.
     ("journal", &["units", "sample", "environment", "plan", "target::facts"]),
@@ -26,7 +27,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("import", &["units", "sample", "analysis::series", "analysis::known", "journal::record", "journal::replay"]),
     ("verdict", &["units", "environment", "analysis"]),
     // A report says what was judged; it measures nothing again.
-    ("report", &["units", "plan", "verdict", "analysis::metric"]),
+    // The checks before a run stand in it as they were made.
+    ("report", &["units", "environment", "plan", "verdict", "analysis::metric"]),
     ("run", &["units", "sample", "plan", "target", "engine", "journal"]),
     (
         "session",
@@ -51,6 +53,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const PURE: &[&str] = &[
     "units/",
     "sample.rs",
+    "sample/",
     "environment.rs",
     "plan/",
     "analysis/",
@@ -65,9 +68,13 @@ const PURE: &[&str] = &[
     "journal/replay.rs",
     "run/merge.rs",
     "session/compose/",
+    "target/facts/contents.rs",
     "target/facts/dm.rs",
     "target/facts/mounts.rs",
+    "target/facts/nvme.rs",
+    "target/facts/smartctl.rs",
     "target/facts/text.rs",
+    "target/preflight.rs",
     "target/guard.rs",
     "target/guard/",
 ];

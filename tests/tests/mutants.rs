@@ -115,7 +115,7 @@ fn run(cases: u64) -> Result<()> {
         slowest = slowest.max(took);
     }
     rig::note(&format!("{whole} series were taken as whole and their sums checked; the slowest case took {slowest:?}"));
-    ensure!(whole > cases / 20, "only {whole} sums were checked: the mutants are too wild to show anything");
+    ensure!(whole >= cases / 20, "only {whole} sums were checked: the mutants are too wild to show anything");
     Ok(())
 }
 
@@ -200,8 +200,9 @@ fn naive(name: &str, text: &str) -> Option<Vec<(&'static str, f64)>> {
         let row = |line: &str| {
             let columns: Vec<f64> = line.split(',').take(3).map(|n| n.trim().parse().ok()).collect::<Option<_>>()?;
             let [time, value, direction] = columns[..] else { return None };
-            let at = if direction == 0.0 { 0 } else { 1 };
-            let kind = if direction == 2.0 { return None } else { ["read", "write"][at] };
+            // Anything else is trimmed, or the maximum of fio's log_window_value=both, whose columns this does not know.
+            let at = [0.0, 1.0].iter().position(|known| *known == direction)?;
+            let kind = ["read", "write"][at];
             let before = std::mem::replace(&mut last[at], time);
             Some((kind, value * 1024.0 * (time - before) / 1000.0))
         };

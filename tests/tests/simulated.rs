@@ -6,6 +6,7 @@ use harness::analysis::analyze::analyze;
 use harness::analysis::cliff::{Levels, find};
 use harness::units::Bytes;
 use storage_check_tests::ftl::Ftl;
+use storage_check_tests::modelled;
 use storage_check_tests::simulated::{Simulated, fall, quiet};
 
 /// At least so many of a thousand of `drives` must be right; those that are not are named.
@@ -38,6 +39,24 @@ fn the_uncertainty_of_a_place_holds_the_truth() {
 #[test]
 fn flat_sloped_and_oscillating_drives_have_no_cliff() {
     check(420, 995, quiet, |_, found| found.cliffs.is_empty());
+}
+
+fn modelled_fall(seed: u64) -> Simulated {
+    modelled::fall(seed).expect("a drive")
+}
+
+fn modelled_quiet(seed: u64) -> Simulated {
+    modelled::quiet(seed).expect("a drive")
+}
+
+#[test]
+fn where_a_modelled_drive_runs_out_of_its_cache_is_found_within_a_sample() {
+    check(60, 980, modelled_fall, |drive, found| drive.samples_off(found).is_some_and(|off| off <= 1.0));
+}
+
+#[test]
+fn modelled_drives_that_run_out_of_nothing_have_no_cliff() {
+    check(60, 995, modelled_quiet, |_, found| found.cliffs.is_empty());
 }
 
 /// A drive that collects garbage greedily, at five fill levels and two amounts of spare flash.

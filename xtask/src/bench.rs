@@ -43,7 +43,7 @@ pub(crate) fn bench(name: Option<&str>) -> Result<()> {
     }
     let wanted = |this: &str| name.is_none_or(|name| name == this);
     if wanted("analysis") {
-        analysis::analysis();
+        analysis::analysis()?;
         if name.is_some() {
             return Ok(());
         }

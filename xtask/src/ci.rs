@@ -115,7 +115,7 @@ fn steps(shell: &Shell) -> Result<Vec<Step>> {
         step("advisories", "cargo deny --locked check --disable-fetch advisories", &[DENY, ADVISORY_DATABASE]),
         step("workflow-security", "zizmor --offline .github", &[ZIZMOR]),
         schema,
-        step("scripts", "bash -n .ci/run", &[]),
+        step("scripts", "bash -n .ci/run .github/actions/storage-check/run.sh", &[]),
     ])
 }
 

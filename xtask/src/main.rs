@@ -4,6 +4,7 @@
 
 mod bench;
 mod ci;
+mod dist;
 mod fuzz;
 mod score;
 mod sim;
@@ -31,6 +32,8 @@ enum Chore {
         /// Only the one of this name
         only: Option<String>,
     },
+    /// Build the program as one static binary, for hosts without a toolchain
+    Dist,
     /// Feed mutants of logs to the importers
     Fuzz {
         /// How many
@@ -56,8 +59,9 @@ fn main() -> anyhow::Result<ExitCode> {
     match Chore::parse() {
         Chore::StorageCheck { arguments } => Ok(storage_check::main(named("storage-check", arguments))),
         Chore::Ci(arguments) => ci::run(&arguments),
-        Chore::Score { simulated: Some(drives), .. } => Ok(score::simulated(drives)),
+        Chore::Score { simulated: Some(drives), .. } => score::simulated(drives),
         Chore::Score { corpus, .. } => score::score(corpus.as_deref()).map(|()| ExitCode::SUCCESS),
+        Chore::Dist => dist::dist().map(|()| ExitCode::SUCCESS),
         Chore::Fuzz { cases, seed } => fuzz::fuzz(cases, seed).map(|()| ExitCode::SUCCESS),
         Chore::Sim(arguments) => sim::run(&arguments),
         Chore::Bench { only } => bench::bench(only.as_deref()).map(|()| ExitCode::SUCCESS),

@@ -116,6 +116,7 @@ pub(crate) fn score(folder: Option<&Path>) -> Result<()> {
             space::print(levels);
         }
     }
+    println!("\nall findings, to the bit: {:#018x}", corpus::digest(&folder, &truths)?);
     Ok(())
 }
 

@@ -39,8 +39,15 @@ pub struct Analysis {
 /// What a series says, given what is known of the drive.
 #[must_use]
 pub fn analyze(series: &Series, known: &Known) -> Analysis {
+    analyze_in_segments(series, known, &[])
+}
+
+/// What a series says that was written in segments which start at these bytes: what every segment does again is no
+/// change of level, and so nothing that it would have to settle from.
+#[must_use]
+pub fn analyze_in_segments(series: &Series, known: &Known, starts: &[Bytes]) -> Analysis {
     let bins = Bins::new(series);
-    let found = cliff::find_in_bins(series, &bins, &[]);
+    let found = cliff::find_in_bins(series, &bins, starts);
     let first_claim = claim::first(series, known);
     let steady = steady::judge(series, &bins, known, &found, first_claim);
     let Levels { cliffs, recoveries, levels } = found;

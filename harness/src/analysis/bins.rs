@@ -7,11 +7,11 @@ use crate::units::Bytes;
 /// Most bins of a series; the search is quadratic in them at worst.
 const MOST: usize = 2_000;
 
-/// Bins that alternate are joined in pairs as long as so many are left.
+/// Bins whose noise cancels out are joined as long as so many are left.
 const LEAST: usize = 48;
-/// Joining independent bins in pairs leaves 0.71 of the noise; bins that alternate (a throttle's slices, a
-/// flush in every other step) cancel out, and leave less than this.
-const ALTERNATING: f64 = 0.5;
+/// Joining `n` independent bins leaves `1 / √n` of the noise; where it cancels out (a throttle's slices, a flush in every
+/// other step, steps of a few blocks each) less than this of that is left.
+const CANCELS: f64 = 0.7;
 
 /// The least noise that is believed, 0.2 %: steps that are equal to the byte come from a simulator.
 const LEAST_NOISE: f64 = 0.002;
@@ -39,16 +39,18 @@ impl Bins {
     /// behind, whose rate is mostly chance. Equal bytes where steps are many, the steps themselves
     /// where they are few.
     ///
-    /// Bins that alternate are joined until they no longer do: their noise would hide a fall that a
-    /// person sees at once.
+    /// Bins whose noise cancels out from one to the next are joined until it no longer does: it would hide a fall that
+    /// a person sees at once.
     pub(super) fn new(series: &Series) -> Bins {
         let mut bins = Bins::at_most(series, MOST);
-        while bins.len() >= 2 * LEAST {
-            let pairs = Bins::at_most(series, bins.len() / 2);
-            if pairs.noise >= bins.noise * ALTERNATING || pairs.len() < LEAST {
-                break;
+        let mut joined = 2;
+        while bins.len() / joined >= LEAST {
+            let fewer = Bins::at_most(series, bins.len() / joined);
+            if fewer.len() >= LEAST && fewer.noise < bins.noise * CANCELS / libm::sqrt(joined as f64) {
+                (bins, joined) = (fewer, 2);
+            } else {
+                joined *= 2;
             }
-            bins = pairs;
         }
         bins
     }

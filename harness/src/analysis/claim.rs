@@ -8,6 +8,7 @@ use super::flat::{self, Look};
 use super::known::{Flash, Known, Workload};
 use super::series::{Series, Step};
 use super::snia::ROUND;
+use super::swings::Swings;
 use crate::units::{Bytes, Nanos, Rate};
 
 /// That a series is steady, said while it runs.
@@ -40,7 +41,7 @@ pub(super) fn first(series: &Series, known: &Known) -> Option<Claim> {
 /// 3. and then until the last quarter of the range is flat. The level is that of its last tenth.
 ///
 /// Where they are not known it waits for 25 rounds of 60 s, the most that SNIA's test goes on for, which are
-/// flat as a whole.
+/// flat as a whole. Either way a rate that was seen to come and go must have stayed for two of its periods.
 ///
 /// Fails: a drive that is not known may have a plateau that lasts longer than that; a range that is small against a
 /// write cache (pSLC) may be overwritten many times before the flash is used up, and claims come late; a
@@ -58,6 +59,8 @@ pub struct Observer {
     fall: Option<Fall>,
     /// Bytes up to the moment when nothing was left of how the range was filled.
     settled: Option<Bytes>,
+    /// Whether the rate comes and goes.
+    swings: Swings,
 }
 
 /// How long an observer waits.
@@ -110,7 +113,15 @@ impl Observer {
             (Workload::RandomWrite, Some(range), Some(flash)) => Some(Patience::Range { range, flash }),
             (Workload::RandomWrite, ..) => Some(Patience::Rounds),
         };
-        Observer { patience, open: Step::default(), units: Vec::new(), end: Step::default(), fall: None, settled: None }
+        Observer {
+            patience,
+            open: Step::default(),
+            units: Vec::new(),
+            end: Step::default(),
+            fall: None,
+            settled: None,
+            swings: Swings::default(),
+        }
     }
 
     /// Takes one more step; says whether the series is steady now.
@@ -130,10 +141,18 @@ impl Observer {
         if self.units.len() > 2 * KEPT {
             self.units.drain(..self.units.len() - KEPT);
         }
-        match patience {
+        self.swings.push(log_rate(&unit), self.end.elapsed_ns, self.noise());
+        let claim = match patience {
             Patience::Range { range, flash } => self.on_range(range, flash),
             Patience::Rounds => self.over_rounds(),
-        }
+        };
+        claim.filter(|claim| self.swings.are_over(claim.decided))
+    }
+
+    /// Noise of the last units.
+    fn noise(&self) -> f64 {
+        let recent = &self.units[self.units.len().saturating_sub(RECENT)..];
+        step_noise(&recent.iter().map(log_rate).collect::<Vec<_>>())
     }
 
     fn on_range(&mut self, range: Bytes, flash: Flash) -> Option<Claim> {
@@ -193,8 +212,7 @@ impl Observer {
     /// The median rate of `level`, where it is known to 1.5 % and `window` is flat.
     fn claim(&self, window: &[Step], level: &[Step]) -> Option<Claim> {
         let logs = |units: &[Step]| units.iter().map(log_rate).collect::<Vec<_>>();
-        let recent = &self.units[self.units.len().saturating_sub(RECENT)..];
-        let error = flat::MEDIAN * step_noise(&logs(recent)) / libm::sqrt(level.len() as f64);
+        let error = flat::MEDIAN * self.noise() / libm::sqrt(level.len() as f64);
         (error <= LEVEL_ERROR && Look::at(&logs(window))?.is_flat()).then(|| Claim {
             decided: self.end.elapsed_ns,
             rate: Rate(libm::exp(median(logs(level)))),

@@ -25,3 +25,5 @@ pub mod snia;
 pub mod space;
 pub mod steady;
 pub mod suite;
+mod swings;
+pub mod thermal;

@@ -98,14 +98,12 @@ pub(super) fn rate_after(series: &Series, at: Bytes, end: Bytes, falls: bool) ->
     let steps = series.steps();
     let from = (0..steps.len()).find(|&step| series.bytes_before(step) >= at)?;
     let most = (steps.len() / 10).clamp(8, MOST_AFTER);
-    let level: Vec<f64> = (from..steps.len().min(from + most))
-        .take_while(|&step| series.bytes_before(step + 1) <= end)
-        .map(|step| log_rate(&steps[step]))
-        .collect();
+    let last = (from..steps.len().min(from + most)).take_while(|&step| series.bytes_before(step + 1) <= end).last()?;
+    let level: Vec<f64> = steps[from..=last].iter().map(log_rate).collect();
     let bends = level.windows(3).map(|three| three[0] - 2.0 * three[1] + three[2]);
     let noise = spread_about(bends, 0.0) / libm::sqrt(6.0);
     let together = ((noise / 0.02) * (noise / 0.02)).ceil().clamp(1.0, 1e6) as usize;
-    let usual = (!level.is_empty()).then(|| median(level.clone()))?;
+    let usual = libm::log(series.median_between(series.bytes_before(from), series.bytes_before(last + 1))?.0);
     let trough = level.windows(together).map(|some| median(some.to_vec())).fold(usual, f64::min);
     let chance = 4.0 * noise / libm::sqrt(together as f64);
     Some(Rate(libm::exp(if falls && usual - trough > chance.max(0.05) { trough } else { usual })))

@@ -160,7 +160,7 @@ impl Series {
     }
 
     /// The moment at which byte `at` had completed.
-    fn time_at(&self, at: Bytes) -> Nanos {
+    pub(super) fn time_at(&self, at: Bytes) -> Nanos {
         if at >= self.total() {
             return self.elapsed();
         }

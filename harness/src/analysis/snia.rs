@@ -13,6 +13,8 @@ use crate::units::{Bytes, Nanos, Rate};
 pub const WINDOW: usize = 5;
 /// Length of a round.
 pub(super) const ROUND: Nanos = Nanos::from_secs(60);
+/// Length of the window.
+pub(super) const SPAN: Nanos = Nanos(WINDOW as u64 * ROUND.0);
 /// Largest (max − min) / mean within the window.
 const MOST_RANGE: f64 = 0.20;
 /// Largest |slope| × (rounds − 1) / mean within the window.

@@ -6,10 +6,11 @@
 use super::bins::{Bins, median};
 use super::claim::{self, Claim};
 use super::cliff::Levels;
-use super::flat::{Look, Swing};
+use super::flat::{self, Look, Swing};
 use super::known::{Known, Workload};
 use super::series::Series;
 use super::snia::{self, Evidence};
+use super::swings;
 use crate::units::{Bytes, Nanos, Rate};
 
 /// Whether a series settled.
@@ -30,7 +31,7 @@ pub struct Steady {
 pub enum State {
     /// It is steady at its end.
     Reached(Settled),
-    /// It was long enough to settle and did not.
+    /// It was long enough to settle, and to be seen settled, and did not.
     Never,
     /// It was steady once and is not at its end.
     Lost,
@@ -83,18 +84,26 @@ impl Steady {
 
 /// Judges a series by its end.
 pub(super) fn judge(series: &Series, bins: &Bins, known: &Known, levels: &Levels, claim: Option<Claim>) -> Steady {
-    let tails = begins(series, known, levels).map(|begins| tails(bins, &begins)).unwrap_or_default();
+    let begins = begins(series, known, levels);
+    let tails = begins.as_ref().map(|begins| tails(bins, begins)).unwrap_or_default();
     let looks: Vec<(usize, Look)> =
         tails.into_iter().filter_map(|first| Some((first, Look::at(&bins.raw[first..])?))).collect();
-    let flat = looks.iter().find(|(_, look)| look.is_flat());
+    let wave = oscillation(series, bins);
+    let outlasts = |first: usize| {
+        let tail = series.elapsed().saturating_sub(series.time_before(bins.firsts[first]));
+        wave.is_none_or(|wave| swings::outlasts(tail, wave.period))
+    };
+    let flat = looks.iter().find(|(first, look)| look.is_flat() && outlasts(*first));
     let claimed = claim.filter(|claim| is_at_the_end(series, claim)).map(|claim| bins.at(claim.from, series));
     let first = flat.map(|(first, _)| *first).or(claimed);
-    let oscillation = if first.is_some() { None } else { oscillation(series, bins) };
+    let oscillation = wave.filter(|_| first.is_none());
     let state = match first {
         Some(first) => State::Reached(settled(series, bins, first)),
         None if claim.is_some() => State::Lost,
-        None if looks.is_empty() && oscillation.is_none() => State::TooShort,
-        None => State::Never,
+        None if is_long_enough(series, known, begins.as_ref()) && (!looks.is_empty() || oscillation.is_some()) => {
+            State::Never
+        }
+        None => State::TooShort,
     };
     Steady {
         state,
@@ -120,9 +129,25 @@ const LEAST_SHARE: f64 = 0.25;
 /// The share of a known range that must be flat.
 const LEAST_OF_RANGE: f64 = 0.1;
 
+/// Whether a series that did not settle had the time to, and was long enough for anybody to see that it did not.
+///
+/// It is at least as long as the five rounds of SNIA's window: what happens within less is a way of running and not yet a
+/// state. Random writes besides as many bytes as settle a known drive, or else as long as SNIA's test goes on for.
+fn is_long_enough(series: &Series, known: &Known, begins: Option<&Begins>) -> bool {
+    let had_the_time = match known.workload {
+        Workload::RandomWrite if known.flash().is_some() => {
+            begins.is_some_and(|begins| begins.from + begins.least <= 1.0)
+        }
+        Workload::RandomWrite => series.elapsed() >= claim::PATIENCE,
+        Workload::Fill => true,
+    };
+    had_the_time && series.elapsed() >= snia::SPAN
+}
+
 /// On a known drive when the flash was used up and the range overwritten once more, as an observer has it, but with the
 /// cliff where it turned out to be. Else after the last change; random writes that never changed may be on the
-/// plateau, unless it is longer than an observer waits. None where the series cannot be steady yet.
+/// plateau, unless it is longer than an observer waits, and those that did on the way to another change, unless a
+/// window of SNIA's has passed since. None where the series cannot be steady yet.
 fn begins(series: &Series, known: &Known, levels: &Levels) -> Option<Begins> {
     let share = |bytes: Bytes| bytes.0 as f64 / series.total().0.max(1) as f64;
     if let (Workload::RandomWrite, Some(flash), Some(range)) = (known.workload, known.flash(), known.range) {
@@ -132,8 +157,11 @@ fn begins(series: &Series, known: &Known, levels: &Levels) -> Option<Begins> {
     }
     let changes = levels.cliffs.iter().chain(&levels.recoveries).map(|change| change.at);
     let last = changes.max();
-    if last.is_none() && known.workload == Workload::RandomWrite && series.elapsed() < claim::PATIENCE {
-        return None;
+    if known.workload == Workload::RandomWrite {
+        let since = series.elapsed().saturating_sub(last.map_or(Nanos(0), |at| series.time_at(at)));
+        if since < if last.is_some() { snia::SPAN } else { claim::PATIENCE } {
+            return None;
+        }
     }
     Some(Begins { from: share(last.unwrap_or(Bytes(0))), least: LEAST_SHARE })
 }
@@ -154,8 +182,9 @@ const OFF: f64 = 0.05;
 ///
 /// The interval is of batches' medians, as of batch means (Schmeiser 1982: ten to thirty batches), which see correlation
 /// that is shorter than a batch; what is left of it between neighbouring batches takes its share of their
-/// number, as of a first-order autoregression. Fails: waves longer than the tail; under ten bins it is of
-/// single bins.
+/// number, as of a first-order autoregression. It is never less than what the noise from bin to bin makes of a median, for
+/// medians of rates that are whole blocks may all be the same. Fails: waves longer than the tail; under ten bins it is
+/// of single bins.
 fn settled(series: &Series, bins: &Bins, first: usize) -> Settled {
     let tail = &bins.raw[first..];
     let level = median(tail.to_vec());
@@ -166,7 +195,8 @@ fn settled(series: &Series, bins: &Bins, first: usize) -> Settled {
     let products: f64 = batches.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
     let alike = if squares > 0.0 { (products / squares).clamp(0.0, 0.9) } else { 0.0 };
     let independent = n * (1.0 - alike) / (1.0 + alike);
-    let half = BATCHES.1 * libm::sqrt(squares / (n - 1.0).max(1.0) / independent);
+    let error = flat::MEDIAN * bins.noise / libm::sqrt(tail.len() as f64);
+    let half = BATCHES.1 * libm::sqrt(squares / (n - 1.0).max(1.0) / independent).max(error);
     Settled {
         rate: Rate(libm::exp(level)),
         low: Rate(libm::exp(level - half)),
@@ -272,6 +302,35 @@ mod tests {
         check(&UNKNOWN, &series(0.02, 1200, |_| 500.0), "too-short", None);
         check(&UNKNOWN, &series(0.02, 1600, |_| 500.0), "reached", Some(500.0));
         check(&FILL, &series(0.02, 1200, |_| 500.0), "reached", Some(500.0));
+    }
+
+    #[test]
+    fn what_goes_up_and_down_or_slides_for_less_than_a_judgement_takes_is_too_short() {
+        let waves = |period: f64| move |s: f64| if s % period < period / 2.0 { 300.0 } else { 600.0 };
+        let small = Known { drive: Some(Bytes(100 << 30)), range: Some(Bytes(2 << 30)), ..UNKNOWN };
+        for (known, seconds) in [(UNKNOWN, 30), (UNKNOWN, 1400), (small, 30), (FILL, 200)] {
+            let steady = check(&known, &series(0.02, seconds, waves(8.0)), "too-short", None);
+            assert!(steady.oscillation.is_some(), "{known:?}, {seconds} s: {steady:?}");
+            check(&known, &series(0.02, seconds, |s| 200.0 - 0.4 * s * 200.0 / seconds as f64), "too-short", None);
+        }
+        check(&UNKNOWN, &series(0.02, 1600, waves(60.0)), "never", None);
+        check(&FILL, &series(0.02, 400, waves(60.0)), "never", None);
+        // 160 GiB and 50 once more must be written, of which 50 are the fill.
+        let known = Known { range: Some(Bytes(50 << 30)), ..small };
+        check(&known, &series(0.02, 350, waves(8.0)), "too-short", None);
+        check(&known, &series(0.02, 420, waves(8.0)), "never", None);
+        // A range that is overwritten within one turn.
+        check(&small, &series(0.02, 2000, waves(60.0)), "never", None);
+        // However fast a drive is used up.
+        check(&known, &series(0.02, 200, |s| 10.0 * waves(8.0)(s)), "too-short", None);
+    }
+
+    #[test]
+    fn half_a_minute_after_a_fall_nothing_is_steady_yet() {
+        let falls = |s: f64| if s < 10.0 { 500.0 } else { 200.0 };
+        check(&UNKNOWN, &series(0.01, 40, falls), "too-short", None);
+        check(&UNKNOWN, &series(0.01, 400, falls), "reached", Some(200.0));
+        check(&FILL, &series(0.01, 40, falls), "reached", Some(200.0));
     }
 
     #[test]

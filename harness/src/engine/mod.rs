@@ -17,6 +17,7 @@ pub mod uring;
 use rustix::io::Errno;
 
 use crate::sample::Fault;
+use crate::sample::telemetry::Throttling;
 use crate::units::Nanos;
 pub use content::Content;
 
@@ -155,6 +156,11 @@ pub trait EngineFactory {
 
     /// What a reader of the figures must know of the choice of engine, if anything.
     fn note(&self) -> Option<&str> {
+        None
+    }
+
+    /// Whether the drive slows itself down for heat, where the drive is of this program's own making and says so.
+    fn throttling(&self) -> Option<Throttling> {
         None
     }
 

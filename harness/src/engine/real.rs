@@ -8,7 +8,7 @@ use super::content::Blocks;
 use super::sync::{SyncEngine, SyncFactory};
 use super::uring::{self, Unusable, UringEngine};
 use super::{Batch, Clock, Engine, EngineError, EngineFactory, Op, Setup};
-use crate::target::space::Scratch;
+use crate::target::space::Ground;
 use crate::units::Nanos;
 
 /// Name of the queueing engine.
@@ -25,7 +25,7 @@ pub struct Concurrency {
     pub queue_depth: u32,
 }
 
-/// Makes engines on the files of a scratch folder.
+/// Makes engines on the files of a scratch folder, or on a device.
 ///
 /// With io_uring, phases of one request at a time go through `pwrite` all the same: a ring has nothing to queue
 /// there, costs as much processor time, and on a busy machine its completions wake a thread later (measured: half
@@ -33,7 +33,7 @@ pub struct Concurrency {
 #[derive(Debug)]
 pub struct RealFactory {
     plain: SyncFactory,
-    scratch: Arc<Scratch>,
+    ground: Ground,
     clock: Clock,
     /// Queues go through io_uring.
     rings: bool,
@@ -43,8 +43,8 @@ pub struct RealFactory {
 impl RealFactory {
     /// The best engine that this process may use for as much as `most` in flight.
     #[must_use]
-    pub fn new(scratch: Arc<Scratch>, clock: Clock, most: Concurrency) -> RealFactory {
-        let plain = RealFactory::pwrite(scratch, clock);
+    pub fn new(ground: impl Into<Ground>, clock: Clock, most: Concurrency) -> RealFactory {
+        let plain = RealFactory::pwrite(ground, clock);
         if most.queue_depth == 1 {
             return plain;
         }
@@ -57,14 +57,15 @@ impl RealFactory {
 
     /// `pwrite` workers, whatever else there is.
     #[must_use]
-    pub fn pwrite(scratch: Arc<Scratch>, clock: Clock) -> RealFactory {
-        RealFactory { plain: SyncFactory::new(scratch.clone(), clock), scratch, clock, rings: false, note: None }
+    pub fn pwrite(ground: impl Into<Ground>, clock: Clock) -> RealFactory {
+        let ground = ground.into();
+        RealFactory { plain: SyncFactory::new(ground.clone(), clock), ground, clock, rings: false, note: None }
     }
 
     /// The engine with which a run began, for a run that goes on; where that cannot be had, the name says so.
     #[must_use]
-    pub fn named(engine: &str, scratch: Arc<Scratch>, clock: Clock, most: Concurrency) -> RealFactory {
-        if engine == PWRITE { RealFactory::pwrite(scratch, clock) } else { RealFactory::new(scratch, clock, most) }
+    pub fn named(engine: &str, ground: impl Into<Ground>, clock: Clock, most: Concurrency) -> RealFactory {
+        if engine == PWRITE { RealFactory::pwrite(ground, clock) } else { RealFactory::new(ground, clock, most) }
     }
 }
 
@@ -87,7 +88,7 @@ impl EngineFactory for RealFactory {
         if !self.rings || setup.queue_depth == 1 {
             return Ok(self.plain.engines(setup)?.into_iter().map(RealEngine::Sync).collect());
         }
-        let space = Arc::new(self.scratch.space(&setup.files, setup.segment_bytes, setup.dsync));
+        let space = Arc::new(self.ground.space(&setup.files, setup.segment_bytes, setup.dsync));
         let blocks = Arc::new(Blocks::new(setup.content, setup.block, setup.segment_bytes));
         (0..setup.workers)
             .map(|number| {

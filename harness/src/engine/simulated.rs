@@ -8,6 +8,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
@@ -16,6 +17,7 @@ use super::sim::faults::Faults;
 use super::sim::world::{View, World};
 use super::sim::{Failure, Model};
 use super::{BadBlock, Batch, Completion, Engine, EngineError, EngineFactory, Op, OpKind, Setup};
+use crate::sample::telemetry::Throttling;
 use crate::units::{Bytes, Nanos};
 
 /// Name of the simulated engine.
@@ -25,7 +27,12 @@ pub const SIM: &str = "sim";
 #[derive(Debug)]
 pub struct SimFactory<M> {
     shelf: Shelf<M>,
+    heat: Option<Heat>,
 }
+
+/// What the drive last said of slowing itself down, also while an engine has it: how often it began to, doubled, and one
+/// more while it does.
+type Heat = Arc<AtomicU64>;
 
 /// Where the drive lies while no engine has it, and when it was put there.
 type Shelf<M> = Arc<Mutex<(Option<Box<World<M>>>, Nanos)>>;
@@ -35,7 +42,8 @@ impl<M: Model> SimFactory<M> {
     #[must_use]
     pub fn new(model: M, capacity: Bytes, faults: Faults) -> SimFactory<M> {
         let world = Box::new(World::new(model, capacity.0, faults));
-        SimFactory { shelf: Arc::new(Mutex::new((Some(world), Nanos(0)))) }
+        let heat = world.throttling().map(|_| Heat::default());
+        SimFactory { shelf: Arc::new(Mutex::new((Some(world), Nanos(0)))), heat }
     }
 }
 
@@ -48,6 +56,11 @@ impl<M: Model> EngineFactory for SimFactory<M> {
 
     fn now(&self) -> Nanos {
         lock(&self.shelf).1
+    }
+
+    fn throttling(&self) -> Option<Throttling> {
+        let word = self.heat.as_ref()?.load(Ordering::Relaxed);
+        Some(Throttling { now: word & 1 == 1, events: word >> 1 })
     }
 
     fn engines(&self, setup: &Setup) -> Result<Vec<SimEngine<M>>, EngineError> {
@@ -63,6 +76,7 @@ impl<M: Model> EngineFactory for SimFactory<M> {
         Ok(vec![SimEngine {
             world: Some(world),
             shelf: self.shelf.clone(),
+            heat: self.heat.clone(),
             view: View::new(setup),
             slots: (0..depth).map(|_| (idle, Vec::new())).collect(),
             queue: BinaryHeap::with_capacity(depth as usize),
@@ -77,6 +91,7 @@ pub struct SimEngine<M: Model> {
     /// Only a dropped engine has none.
     world: Option<Box<World<M>>>,
     shelf: Shelf<M>,
+    heat: Option<Heat>,
     view: View,
     /// What becomes of each slot's request, with the bad blocks that it found.
     slots: Vec<(Completion, Vec<BadBlock>)>,
@@ -145,6 +160,9 @@ impl<M: Model> Engine for SimEngine<M> {
             let (completion, bad) = &mut self.slots[entry.slot()];
             batch.completions.push(*completion);
             batch.bad.append(bad);
+        }
+        if let (Some(heat), Some(Throttling { now, events })) = (&self.heat, world.throttling()) {
+            heat.store(events << 1 | u64::from(now), Ordering::Relaxed);
         }
     }
 }

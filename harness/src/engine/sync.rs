@@ -14,21 +14,21 @@ use super::content::Blocks;
 use super::{
     BadBlock, Batch, Clock, Completion, Engine, EngineError, EngineFactory, MOST_BAD_BLOCKS, Op, OpKind, Setup,
 };
-use crate::target::space::{self, Scratch, Space};
+use crate::target::space::{self, Ground, Space, Spot};
 use crate::units::Nanos;
 
-/// Makes `pwrite` engines on the files of a scratch folder.
+/// Makes `pwrite` engines on the files of a scratch folder, or on a device.
 #[derive(Debug)]
 pub struct SyncFactory {
-    scratch: Arc<Scratch>,
+    ground: Ground,
     clock: Clock,
 }
 
 impl SyncFactory {
-    /// Engines on `scratch` that tell time by `clock`.
+    /// Engines on `ground` that tell time by `clock`.
     #[must_use]
-    pub fn new(scratch: Arc<Scratch>, clock: Clock) -> SyncFactory {
-        SyncFactory { scratch, clock }
+    pub fn new(ground: impl Into<Ground>, clock: Clock) -> SyncFactory {
+        SyncFactory { ground: ground.into(), clock }
     }
 }
 
@@ -44,7 +44,7 @@ impl EngineFactory for SyncFactory {
     }
 
     fn engines(&self, setup: &Setup) -> Result<Vec<SyncEngine>, EngineError> {
-        let space = Arc::new(self.scratch.space(&setup.files, setup.segment_bytes, setup.dsync));
+        let space = Arc::new(self.ground.space(&setup.files, setup.segment_bytes, setup.dsync));
         let blocks = Arc::new(Blocks::new(setup.content, setup.block, setup.segment_bytes));
         let Setup { workers, queue_depth, .. } = *setup;
         let threads = workers.saturating_mul(queue_depth);
@@ -58,10 +58,12 @@ impl EngineFactory for SyncFactory {
     }
 }
 
-/// The file that I/O goes to just now, and the bytes of the space that it holds.
+/// The file or device that I/O goes to just now, and the bytes of the space that are one segment on it.
 struct Current {
     start: u64,
     end: u64,
+    /// Where the segment begins in the file.
+    first: u64,
     file: Arc<OwnedFd>,
 }
 
@@ -117,8 +119,8 @@ impl SyncEngine {
 
     #[inline]
     fn write(&mut self, offset: u64, len: u32, generation: u32) -> Result<u32, Errno> {
-        let Current { start, end, file } = select(&self.space, &mut self.current, offset)?;
-        let (at, last) = (offset - start, offset + u64::from(len) == *end);
+        let Current { start, end, first, file } = select(&self.space, &mut self.current, offset)?;
+        let (at, last) = (first + offset - start, offset + u64::from(len) == *end);
         let buffer = &mut self.write[..len as usize];
         self.blocks.stamp(buffer, self.first_body, offset, generation, last);
         let mut moved = 0;
@@ -137,8 +139,8 @@ impl SyncEngine {
     }
 
     fn read(&mut self, offset: u64, len: u32, _generation: u32) -> Result<u32, Errno> {
-        let Current { start, file, .. } = select(&self.space, &mut self.current, offset)?;
-        let at = offset - start;
+        let Current { start, first, file, .. } = select(&self.space, &mut self.current, offset)?;
+        let at = first + offset - start;
         let buffer = &mut self.read[..len as usize];
         let mut moved = 0;
         loop {
@@ -169,10 +171,10 @@ impl SyncEngine {
 #[inline]
 fn select<'a>(space: &Space, current: &'a mut Option<Current>, offset: u64) -> Result<&'a Current, Errno> {
     if current.as_ref().is_none_or(|current| offset < current.start || offset >= current.end) {
-        let (segment, at) = space.locate(offset);
+        let Spot { segment, at, left } = space.locate(offset);
         let file = space.own_file(segment).ok_or(Errno::BADF)?;
-        let start = offset - at;
-        *current = Some(Current { start, end: start + space.segment_bytes(), file });
+        let within = space.segment_bytes() - left;
+        *current = Some(Current { start: offset - within, end: offset + left, first: at - within, file });
     }
     current.as_ref().ok_or(Errno::BADF)
 }

@@ -25,7 +25,7 @@ use self::slot::{Request, Slot};
 use super::buffers::AlignedBuffer;
 use super::content::Blocks;
 use super::{BadBlock, Batch, Clock, Completion, Engine, EngineError, MOST_BAD_BLOCKS, Op, OpKind, Setup};
-use crate::target::space::Space;
+use crate::target::space::{Space, Spot};
 use crate::units::Nanos;
 
 /// How long a dropped engine waits for the kernel to be done with its buffers: longer than a drive's own timeout.
@@ -102,12 +102,12 @@ impl UringEngine {
     /// Begins a request that goes through the ring.
     #[inline]
     fn begin(&mut self, op: Op, now: Nanos) -> Result<(), Errno> {
-        let (segment, at, len) = match op.kind {
+        let (segment, at, len, last) = match op.kind {
             OpKind::Write { offset, len, .. } | OpKind::Read { offset, len, .. } => {
-                let (segment, at) = self.space.locate(offset);
-                (segment, at, len)
+                let Spot { segment, at, left } = self.space.locate(offset);
+                (segment, at, len, u64::from(len) == left)
             }
-            OpKind::Flush { segment: Some(segment) } => (segment, 0, 0),
+            OpKind::Flush { segment: Some(segment) } => (segment, 0, 0, false),
             kind => return self.at_once(op, kind),
         };
         let file = match self.files.handle(segment) {
@@ -122,13 +122,12 @@ impl UringEngine {
                     self.blocks.prepare(&mut slot.buffer, slot.first_body);
                     slot.prepared = true;
                 }
-                let last = at + u64::from(len) == self.space.segment_bytes();
                 self.blocks.stamp(&mut slot.buffer[..len as usize], slot.first_body, offset, generation, last);
             }
             OpKind::Read { .. } => slot.prepared = false,
             _ => {}
         }
-        slot.request = Some(Request { op, file, at, len, moved: 0, submitted: Nanos(0) });
+        slot.request = Some(Request { op, file, at, len, last, moved: 0, submitted: Nanos(0) });
         self.fresh.push(op.slot);
         self.in_flight += 1;
         self.queue(op.slot);
@@ -235,11 +234,11 @@ impl UringEngine {
         let Some(slot) = self.slots.get_mut(number as usize) else { return };
         let Some(request) = &mut slot.request else { return };
         let Some(result) = request.proceed(result) else { return self.queue(number) };
-        let Request { op, at, len, submitted, .. } = *request;
+        let Request { op, len, last, submitted, .. } = *request;
         let buffer = &mut slot.buffer[..len as usize];
         let mut bad_blocks = 0;
         match op.kind {
-            OpKind::Write { .. } => self.blocks.unstamp(buffer, at + u64::from(len) == self.space.segment_bytes()),
+            OpKind::Write { .. } => self.blocks.unstamp(buffer, last),
             OpKind::Read { offset, generation, .. } if result.is_ok() => {
                 self.blocks.inspect(buffer, offset, generation, |offset, fault| {
                     bad_blocks += 1;

@@ -1,14 +1,16 @@
 //! The records of a journal, and how one becomes a line and a line one again.
 //!
 //! Pure: knows no file. Order in a journal: header; then for each phase its start, for each attempt at a
-//! segment its start, samples and end, and the phase's end; faults and resume marks anywhere; the end.
+//! segment its start, samples and end, and the phase's end; preflight, telemetry, faults and resume marks anywhere; the
+//! end.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::environment::Environment;
+use crate::environment::{Check, Environment};
 use crate::plan::phase::Plan;
+use crate::sample::telemetry::Telemetry;
 use crate::sample::{Fault, Sample};
 use crate::target::facts::Facts;
 use crate::units::{Bytes, Nanos};
@@ -79,6 +81,13 @@ pub enum Record {
         /// How thoroughly.
         grade: PurgeGrade,
     },
+    /// Whether it was a fair moment to begin; follows the header.
+    Preflight {
+        /// The checks that could be made.
+        checks: Vec<Check>,
+    },
+    /// What drive and host said of themselves.
+    Telemetry(Box<Telemetry>),
     /// Something went wrong.
     Fault(FaultRecord),
     /// The run was cut here and goes on; no timing spans this line.
@@ -139,9 +148,25 @@ pub struct Header {
     /// The filesystem that the user allowed to be filled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill_volume: Option<PathBuf>,
+    /// The device that the user allowed to be erased.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub erase: Option<Erase>,
     /// The journal is on the drive that is measured.
     #[serde(default)]
     pub journal_on_target: bool,
+}
+
+/// What the user allowed to be erased: for a resumed run, which goes through the whole guard again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Erase {
+    /// The device's identity.
+    pub identity: String,
+    /// Whatever lay on it.
+    #[serde(default)]
+    pub contents: bool,
+    /// Though other hosts could reach it.
+    #[serde(default)]
+    pub shared: bool,
 }
 
 /// Where a run stands among repeated ones.
@@ -222,6 +247,12 @@ pub enum PurgeGrade {
     Delete,
     /// Files were deleted, and the drive was told what is unused.
     Fstrim,
+    /// The drive was told that nothing on it is needed.
+    Discard,
+    /// The namespace was formatted.
+    Format,
+    /// The drive's flash was sanitized.
+    Sanitize,
 }
 
 /// Something that went wrong, at a place.

@@ -6,8 +6,10 @@
 use std::collections::BTreeMap;
 
 use super::record::{Counted, FaultKind, FaultRecord, Header, Outcome, PurgeGrade, Record, Round};
+use crate::environment::Check;
 use crate::plan::phase::Work;
 use crate::sample::Sample;
+use crate::sample::telemetry::Telemetry;
 use crate::units::{Bytes, Nanos};
 
 /// Missing segments that are named at the most; a damaged journal may claim that there are billions.
@@ -22,6 +24,10 @@ pub struct Replay {
     pub phases: Vec<PhaseReplay>,
     /// What went wrong.
     pub faults: Vec<FaultRecord>,
+    /// Whether it was a fair moment to begin.
+    pub preflight: Vec<Check>,
+    /// What drive and host said of themselves, in order.
+    pub telemetry: Vec<Telemetry>,
     /// How often the run was cut and went on.
     pub resumes: u32,
     /// How it ended; none while unfinished.
@@ -95,6 +101,8 @@ impl Replay {
             header: *header,
             phases: Vec::new(),
             faults: Vec::new(),
+            preflight: Vec::new(),
+            telemetry: Vec::new(),
             resumes: 0,
             end: None,
             last_ns: Nanos(0),
@@ -213,6 +221,11 @@ impl Replay {
             Record::Purge { at_ns, grade } => {
                 self.last_ns = at_ns;
                 self.purge = Some(self.purge.map_or(grade, |least| least.min(grade)));
+            }
+            Record::Preflight { checks } => self.preflight = checks,
+            Record::Telemetry(reading) => {
+                self.last_ns = self.last_ns.max(reading.at_ns);
+                self.telemetry.push(*reading);
             }
             Record::Fault(fault) => {
                 self.last_ns = self.last_ns.max(fault.at_ns);

@@ -62,7 +62,7 @@ mod tests {
         assert_eq!(
             golden,
             [
-                "quick 0196ac8b161c8789",
+                "quick 2dddf8e25e556c98",
                 "ci b2d41feb50f80e3e",
                 "acceptance fd453d9cb2dc094a",
                 "fill-volume f5b243b774d05301",

@@ -55,9 +55,12 @@ impl Comparison {
     pub fn legend(&self) -> Vec<Line> {
         let line = |(at, run): (usize, &Compared)| {
             let Report { target, profile, environment, .. } = &run.report;
-            let firmware = environment.get("drive.firmware").cloned().unwrap_or_default();
+            let firmware = environment.get("drive.firmware").filter(|text| !target.drive.contains(*text));
             let profile = format!("{} {}", profile.name, profile.version);
-            (letter(at), vec![target.drive.clone(), firmware, profile, run.report.run.clone()])
+            (
+                letter(at),
+                vec![target.drive.clone(), firmware.cloned().unwrap_or_default(), profile, run.report.run.clone()],
+            )
         };
         self.runs.iter().enumerate().map(line).collect()
     }
@@ -252,6 +255,17 @@ mod tests {
         assert!(notes[0].contains("different profiles"), "{notes:?}");
         assert!(notes[1..].iter().all(|note| note.starts_with("A: ") || note.starts_with("B: ")), "{notes:?}");
         assert_eq!([letter(0), letter(25), letter(26)], ["A", "Z", "#27"]);
+    }
+
+    #[test]
+    fn the_firmware_is_named_once_in_the_legend() {
+        let mut comparison = comparison();
+        for (run, drive) in comparison.runs.iter_mut().zip(["Disk 1", "Disk 1, firmware FW02"]) {
+            run.report.target.drive = drive.to_owned();
+            run.report.environment.insert("drive.firmware".to_owned(), "FW02".to_owned());
+        }
+        let firmware: Vec<String> = comparison.legend().into_iter().map(|(_, what)| what[1].clone()).collect();
+        assert_eq!(firmware, ["FW02", ""]);
     }
 
     #[test]

@@ -7,9 +7,10 @@
 use junit_report::{Duration, OffsetDateTime, TestCase, TestResult, TestSuite};
 use time::format_description::well_known::Rfc3339;
 
-use super::table::{exact, row};
+use super::sentence::sentence;
+use super::table::row;
 use super::{Failure, Report};
-use crate::analysis::metric::Value;
+use crate::environment::{Check, Outcome as Checked};
 use crate::verdict::Verdict;
 use crate::verdict::judge::{Judged, Role};
 
@@ -22,12 +23,13 @@ pub struct JunitError(#[from] junit_report::Error);
 ///
 /// A gate that regressed is a failure, and whatever is in error an error; a run that failed, was interrupted or refused is an error in
 /// a case named `run`; what is inconclusive, without a baseline or only shown is skipped, with the verdict
-/// in its message; held and improved gates pass.
+/// in its message; held and improved gates pass. So do the preflight's checks; what they warn of is skipped.
 ///
 /// # Errors
 /// The XML writer's own; there are none on a string in memory.
 pub fn render(report: &Report) -> Result<String, JunitError> {
     let mut cases: Vec<TestCase> = report.metrics.iter().map(|judged| metric_case(report, judged)).collect();
+    cases.extend(report.preflight.iter().map(|check| preflight_case(report, check)));
     cases.extend(run_case(report));
     share_time(&mut cases, report.elapsed_s);
     // Not `TestSuite::new`, which reads the clock.
@@ -51,7 +53,7 @@ pub fn render(report: &Report) -> Result<String, JunitError> {
 fn metric_case(report: &Report, judged: &Judged) -> TestCase {
     let id = &judged.metric.id;
     let suite = id.split('.').next().unwrap_or(id).replace('_', "-");
-    let message = message(judged);
+    let message = sentence(report, judged);
     let kind = match (judged.verdict, judged.role) {
         (Verdict::Regressed, Role::Gate) => Outcome::Failure,
         (Verdict::Error, _) => Outcome::Error,
@@ -59,8 +61,19 @@ fn metric_case(report: &Report, judged: &Judged) -> TestCase {
         _ => Outcome::Skipped,
     };
     let word = if judged.role == Role::Info && kind == Outcome::Skipped { "info" } else { judged.verdict.word() };
-    let body = format!("{message}\n{}", about(report));
+    let basis = row(judged).basis;
+    let basis = if basis.is_empty() { basis } else { format!("{basis}\n") };
+    let body = format!("{message}\n{basis}{}", about(report));
     case(id, &class(report, Some(&suite)), kind, word, &message, &body)
+}
+
+/// A check of the preflight. One that warns fails nothing by itself, and is not green.
+fn preflight_case(report: &Report, check: &Check) -> TestCase {
+    let outcome = if check.outcome == Checked::Pass { Outcome::Success } else { Outcome::Skipped };
+    let word = check.outcome.word().replace(' ', "-");
+    let message = format!("preflight.{}: {}: {}", check.name, check.outcome.word(), check.message);
+    let name = format!("preflight.{}", check.name);
+    case(&name, &class(report, Some("preflight")), outcome, &word, &message, &about(report))
 }
 
 /// The case named `run`: there where no metric says what the whole report says.
@@ -111,35 +124,14 @@ fn class(report: &Report, suite: Option<&str>) -> String {
     format!("storage-check.{profile}{suite}")
 }
 
-/// The whole verdict in one line: metric, verdict, figure, range, baseline, reason.
-fn message(judged: &Judged) -> String {
-    let row = row(judged);
-    let measured = match (&judged.metric.value, exact(&judged.metric)) {
-        (Value::Absent(_), _) => format!("no value ({})", row.value),
-        (_, Some(exact)) => format!("measured {exact} {}", judged.metric.unit),
-        _ => format!("measured {}", row.value),
-    };
-    let mut text = format!("{} {}: {measured}", row.id, row.verdict);
-    if !row.range.is_empty() {
-        text += &format!(" ({})", row.range);
-    }
-    if !row.baseline.is_empty() {
-        text += &format!(", baseline {}", row.baseline);
-        let more = [("change", &row.change), ("tolerance", &row.tolerance)];
-        more.iter().filter(|(_, what)| !what.is_empty()).for_each(|(name, what)| text += &format!(", {name} {what}"));
-    }
-    let reason = match (judged.reason.as_str(), judged.verdict) {
-        ("", Verdict::NoBaseline) => "there is no baseline to compare it with",
-        (reason, _) => reason,
-    };
-    if reason.is_empty() { text } else { format!("{text}; {reason}") }
-}
-
 /// What a reader of a single case must know of the run.
 fn about(report: &Report) -> String {
     let mut text = format!("{}\n", report.headline);
     text += &format!("drive: {}\ntarget: {}\n", report.target.drive, report.target.path);
     text += &format!("profile: {} {}\nrun: {}\n", report.profile.name, report.profile.version, report.run);
+    if let Some(baseline) = &report.baseline {
+        text += &format!("baseline: {}, accepted {}\n", baseline.path, baseline.accepted);
+    }
     report.changes.iter().for_each(|change| text += &format!("changed: {change}\n"));
     report.notes.iter().take(20).for_each(|note| text += &format!("note: {note}\n"));
     text
@@ -191,7 +183,8 @@ fn allowed(char: &char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{FailureKind, samples};
+    use crate::analysis::metric::Value;
+    use crate::report::{BaselineLine, FailureKind, samples};
     use crate::verdict::baseline::Level;
     use crate::verdict::compare::Against;
 
@@ -245,6 +238,18 @@ mod tests {
         let message = "message=\"fill.fast_mb_s regressed: measured 450 MB/s, baseline 512 MB/s, change -12.1 %, \
                        tolerance 5 %; worse\"";
         assert!(text(&report).contains(message), "{}", text(&report));
+    }
+
+    #[test]
+    fn every_case_that_does_not_pass_names_the_baselines_file() {
+        let mut report = samples::finished();
+        let path = "baselines/fusion/acceptance.toml".to_owned();
+        report.baseline = Some(BaselineLine { path, accepted: "2026-01-01".to_owned(), ..BaselineLine::default() });
+        let xml = text(&report);
+        let failed = xml.matches("<failure").count() + xml.matches("<error").count();
+        let named = xml.matches("\nbaseline: baselines/fusion/acceptance.toml, accepted 2026-01-01\n").count();
+        // And once for the suite.
+        assert_eq!((failed, named), (1, 2), "{xml}");
     }
 
     #[test]

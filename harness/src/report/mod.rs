@@ -4,18 +4,23 @@
 
 use std::collections::BTreeMap;
 
+use crate::environment::Check;
 use crate::plan::phase::Plan;
 use crate::verdict::Verdict;
 use crate::verdict::curve::Spread;
 use crate::verdict::judge::Judged;
 use crate::verdict::surroundings::Change;
 
+pub mod bencher;
 pub mod compare;
 pub mod curve;
+pub mod github;
 pub mod html;
 pub mod json;
 pub mod junit;
 pub mod markdown;
+pub mod openmetrics;
+mod sentence;
 pub mod series;
 pub mod svg;
 pub mod table;
@@ -54,6 +59,10 @@ pub struct Report {
     pub random_write: Vec<LevelReport>,
     /// Steady rate over free space, where enough levels were steady.
     pub fsef: Option<FsefLine>,
+    /// Falls that heat explains: they are no cliffs.
+    pub thermal: Vec<ThermalLine>,
+    /// Whether it was a fair moment to begin.
+    pub preflight: Vec<Check>,
     /// Facts around the run.
     pub environment: BTreeMap<String, String>,
     /// What was planned; none where the run was refused before there was a plan.
@@ -273,6 +282,26 @@ pub struct CliffLine {
     pub before_mb_s: f64,
     /// Level after.
     pub after_mb_s: f64,
+}
+
+/// A fall while the drive slowed itself down for heat.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ThermalLine {
+    /// Where: `fill`, `random_write.25pct`.
+    pub suite: String,
+    /// The fall.
+    pub fall: CliffLine,
+}
+
+/// What is under test and changed, before → after; none where nothing did.
+#[must_use]
+pub fn changed(changes: &[Change]) -> Option<String> {
+    let tested: Vec<String> = changes.iter().filter(|change| change.under_test).map(ToString::to_string).collect();
+    match tested.as_slice() {
+        [] => None,
+        [one] => Some(one.clone()),
+        several => Some(format!("{} (not attributable to one of them)", several.join(" and "))),
+    }
 }
 
 impl FailureKind {

@@ -7,6 +7,7 @@ use super::{
     Report, SteadyLine, Target,
 };
 use crate::analysis::metric::{Metric, Value};
+use crate::environment::{Check, Outcome};
 use crate::verdict::Verdict;
 use crate::verdict::curve::Spread;
 use crate::verdict::judge::{Judged, Role};
@@ -80,6 +81,8 @@ pub(crate) fn finished() -> Report {
         fill: Some(fill()),
         random_write: vec![level()],
         fsef: Some(FsefLine { mb_s_per_gb: 1.25, standard_error: 0.04, levels: 4 }),
+        thermal: Vec::new(),
+        preflight: Vec::new(),
         environment: [("kernel", "6.8.0"), ("drive.firmware", "B210.06")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into(),
@@ -205,6 +208,8 @@ pub(super) fn all_hostile() -> Report {
     report.notes = vec![text.clone(); 100];
     report.environment = (0..200).map(|at| (format!("{at}{text}"), text.clone())).collect();
     report.failure = Some(Failure { kind: FailureKind::Failed, message: text.clone() });
+    let check = |outcome| Check { name: text.clone(), outcome, message: text.clone() };
+    report.preflight = [Outcome::Pass, Outcome::Warn, Outcome::NotComparable].map(check).into();
     for judged in &mut report.metrics {
         judged.metric.id.push_str(&text);
         judged.reason.clone_from(&text);

@@ -30,6 +30,8 @@ pub struct Row {
     pub verdict: Verdict,
     /// Why, for people.
     pub reason: String,
+    /// What the runs could have seen, and by which noise; empty where nothing was weighed.
+    pub basis: String,
 }
 
 /// The rows: first what is regressed or in error, then the gates that decided nothing, then the rest;
@@ -63,6 +65,11 @@ pub fn row(judged: &Judged) -> Row {
         role: *role,
         verdict: *verdict,
         reason: explain(judged, reason),
+        basis: against
+            .as_ref()
+            .and_then(|against| against.weighed.as_ref())
+            .map(|weighed| weighed.basis())
+            .unwrap_or_default(),
     }
 }
 

@@ -106,7 +106,15 @@ impl<F: EngineFactory> Run<'_, F> {
                 if self.seen_enough(&records) {
                     job.enough.store(true, std::sync::atomic::Ordering::Relaxed);
                 }
-                self.records(records)
+                let last = records.iter().rev().find_map(|record| match record {
+                    Record::Sample(sample) => Some(sample.end_ns()),
+                    _ => None,
+                });
+                self.records(records)?;
+                match last.map(|at| self.read_gauge(at, false)).transpose()?.flatten() {
+                    Some((now, warning)) => Err(Stopped::TooHot { now, warning }),
+                    None => Ok(()),
+                }
             }
             Report::Bad { at, block } => {
                 self.state.named_bad_blocks += 1;

@@ -5,6 +5,7 @@
 //! phase, and the loop does not ask why.
 
 mod again;
+mod gauge;
 mod job;
 mod merge;
 mod phases;
@@ -14,6 +15,7 @@ mod watch_tests;
 mod worker;
 
 pub use again::again;
+pub use gauge::Gauge;
 pub(crate) use job::panic_text;
 pub use resume::check_finished;
 
@@ -55,6 +57,14 @@ pub enum Stopped {
     /// The time that the user allowed is over.
     #[error("the time limit is over before the plan is done")]
     TimeLimit,
+    /// The drive is as hot as it warns of.
+    #[error("the drive is at {now} °C and warns from {warning} °C on: cool it, then go on with the run (--resume)")]
+    TooHot {
+        /// °C.
+        now: i64,
+        /// °C.
+        warning: i64,
+    },
     /// I/O failed; the text names operation, place and cause.
     #[error("{0}")]
     Failed(String),
@@ -84,7 +94,9 @@ pub struct Run<'a, F: EngineFactory> {
     /// Takes the facts.
     pub sink: &'a mut dyn Sink,
     deadline: Nanos,
+    whole_device: bool,
     watch: Option<&'a mut Watch<'a>>,
+    gauge: Option<&'a mut Gauge<'a>>,
     /// The phase that is being watched.
     watching: Option<&'a Phase>,
     state: State,
@@ -139,7 +151,9 @@ impl<'a, F: EngineFactory> Run<'a, F> {
             counters,
             sink,
             deadline: Nanos(u64::MAX),
+            whole_device: false,
             watch: None,
+            gauge: None,
             watching: None,
             state: so_far.map(State::of).unwrap_or_default(),
         }
@@ -165,6 +179,12 @@ impl<'a, F: EngineFactory> Run<'a, F> {
     #[must_use]
     pub fn until(self, deadline: Option<Nanos>) -> Run<'a, F> {
         Run { deadline: deadline.unwrap_or(Nanos(u64::MAX)), ..self }
+    }
+
+    /// Says that the target is a whole device: there are no files, and nobody else to fill it.
+    #[must_use]
+    pub fn on_whole_device(self, whole_device: bool) -> Run<'a, F> {
+        Run { whole_device, ..self }
     }
 
     /// Lets somebody watch, and end the phases whose plan says that they may be ended.

@@ -30,9 +30,11 @@ impl<F: EngineFactory> Run<'_, F> {
         }
         // What others left dirty is not ours to be counted.
         self.flush_all(&mut engines)?;
+        self.cool_down(&mut engines)?;
         let before = (self.counters)();
         let start = now(&engines);
         self.sink.record(Record::PhaseStart { phase: phase.id.clone(), at_ns: start })?;
+        self.read_gauge(start, true)?;
         let mut moved = Bytes(0);
         for segment in segments(phase) {
             if !finished.contains(&segment) {
@@ -56,11 +58,12 @@ impl<F: EngineFactory> Run<'_, F> {
             }
             _ => None,
         };
+        self.read_gauge(end, true)?;
         self.sink.record(Record::PhaseEnd { phase: phase.id.clone(), at_ns: end, counted })
     }
 
     /// Waits on the engine's clock, in steps that a signal can end.
-    fn rest(&mut self, engines: &mut [F::Engine], rest: Nanos) -> Result<(), Stopped> {
+    pub(super) fn rest(&mut self, engines: &mut [F::Engine], rest: Nanos) -> Result<(), Stopped> {
         let Some(engine) = engines.first_mut() else { return Ok(()) };
         let until = engine.now().saturating_add(rest);
         let mut batch = Batch::default();
@@ -88,9 +91,13 @@ impl<F: EngineFactory> Run<'_, F> {
     /// Tells the drive what is unused, and notes whether it could be told.
     fn trim(&mut self, engines: &mut [F::Engine]) -> Result<(), Stopped> {
         let Some(engine) = engines.first_mut() else { return Ok(()) };
+        let (told, untold) = match self.whole_device {
+            true => (PurgeGrade::Discard, PurgeGrade::None),
+            false => (PurgeGrade::Fstrim, PurgeGrade::Delete),
+        };
         let grade = match perform(engine, OpKind::Trim) {
-            Ok(()) => PurgeGrade::Fstrim,
-            Err(Errno::PERM | Errno::ACCESS | Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL) => PurgeGrade::Delete,
+            Ok(()) => told,
+            Err(Errno::PERM | Errno::ACCESS | Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL) => untold,
             Err(errno) => {
                 let at = engine.now();
                 return self.failed(at, None, None, "discarding what is unused", errno);
@@ -278,9 +285,13 @@ impl<F: EngineFactory> Run<'_, F> {
             (Some(segment), None) => format!(" (segment {segment})"),
             _ => String::new(),
         };
-        let full = matches!(errno, Errno::NOSPC | Errno::DQUOT);
+        let full = matches!(errno, Errno::NOSPC | Errno::DQUOT) && !self.whole_device;
         let kind = if full { FaultKind::NoSpace } else { FaultKind::Io };
         let hint = match errno {
+            // The kernel cuts a device that goes away to nothing.
+            Errno::NOSPC if self.whole_device => {
+                "; the device ends before that place now: it was removed, or has shrunk"
+            }
             Errno::NOSPC => "; somebody else filled the disk meanwhile, or it has less room than it says",
             Errno::DQUOT => "; the quota of this user or project is used up",
             Errno::IO => "; see the kernel log: the drive or its link is failing",
@@ -365,7 +376,7 @@ fn block_len(block: Bytes) -> u32 {
     u32::try_from(block.0).unwrap_or(u32::MAX)
 }
 
-fn now<E: Engine>(engines: &[E]) -> Nanos {
+pub(super) fn now<E: Engine>(engines: &[E]) -> Nanos {
     engines.first().map_or(Nanos(0), Engine::now)
 }
 

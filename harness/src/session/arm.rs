@@ -3,11 +3,11 @@
 use super::Request;
 use super::target::{Held, Site};
 use crate::engine::real::Concurrency;
-use crate::plan::phase::{Capacity, Plan, PlanError, Work};
+use crate::plan::phase::{Capacity, Phase, Plan, PlanError, Work};
 use crate::target::guard::{Armed, Consent, Need};
 use crate::target::open::{OpenError, Purpose};
 use crate::target::{self, Facts};
-use crate::units::{Bytes, Size};
+use crate::units::{Bytes, Nanos, Size};
 
 /// Why a target gets no run; nothing was written to it.
 #[derive(Debug, thiserror::Error)]
@@ -39,9 +39,21 @@ pub(super) fn plan(request: &Request, facts: &Facts) -> Result<Plan, PlanError> 
     let drive = facts.drive.as_ref().and_then(|drive| drive.size);
     let in_use = drive.map(|size| size.saturating_sub(facts.free()));
     let mut plan = Plan::new(&profile, Capacity { usable: facts.usable(&request.consent), drive, in_use })?;
+    if facts.block().is_some() {
+        purge_first(&mut plan);
+    }
     // What is to be kept is what the last suite leaves.
     plan.phases.pop_if(|last| request.keep && last.work == Work::Remove);
     Ok(plan)
+}
+
+/// A device begins empty: what was on it is nobody's any more, and the drive is told so. A folder's filesystem has others'
+/// files, and is as it is.
+fn purge_first(plan: &mut Plan) {
+    if let Some(first) = plan.phases.first().filter(|first| first.work != Work::Purge) {
+        let purge = Phase { id: "purge".to_owned(), rest_ns: Nanos(0), work: Work::Purge, ..first.clone() };
+        plan.phases.insert(0, purge);
+    }
 }
 
 /// Guard and open: from facts to a target that is held.

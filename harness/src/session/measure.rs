@@ -7,13 +7,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 
 use super::folder::RunFolder;
+use super::gauge::gauge;
 use super::judging::Bench;
 use super::target::Held;
 use super::watch::until_steady;
 use super::{After, Event, Observer, Outcome, Request, RequestError, compose, wall};
 use crate::engine::EngineFactory;
+use crate::environment::Check;
 use crate::journal::file::{self, JournalError, Writer};
-use crate::journal::record::{Header, Outcome as Ending, Record};
+use crate::journal::record::{Erase, Header, Outcome as Ending, Record};
 use crate::journal::replay::Replay;
 use crate::plan::phase::Plan;
 use crate::report::FailureKind;
@@ -25,6 +27,8 @@ use crate::units::{Nanos, Rate};
 /// A run that is about to happen or to go on.
 pub(super) struct Measurement<'a, H> {
     pub(super) header: Header,
+    /// Whether this is a fair moment to begin; empty where the run goes on.
+    pub(super) preflight: Vec<Check>,
     pub(super) held: H,
     pub(super) folder: &'a RunFolder,
     pub(super) after: After,
@@ -59,6 +63,11 @@ pub(super) fn header(
         facts,
         environment,
         fill_volume: request.consent.fill_volume.clone(),
+        erase: request.consent.erase.clone().map(|identity| Erase {
+            identity,
+            contents: request.consent.erase_contents,
+            shared: request.consent.shared_storage,
+        }),
         before_run: None,
         earlier: request.earlier.clone(),
         repeat: request.repeat,
@@ -94,6 +103,9 @@ impl<H: Held> Measurement<'_, H> {
         }
         let begun = new_journal(self.folder, &self.header.plan).and_then(|mut journal| {
             journal.append(&Record::Header(Box::new(self.header.clone())))?;
+            if !self.preflight.is_empty() {
+                journal.append(&Record::Preflight { checks: self.preflight.clone() })?;
+            }
             journal.sync()?;
             Ok(journal)
         });
@@ -166,14 +178,16 @@ impl<H: Held> Measurement<'_, H> {
         observer: &mut dyn Observer,
         factory: &F,
     ) -> Result<(), Stopped> {
-        let carriers = self.header.facts.folder().map_or(&[][..], |folder| &folder.filesystem.carriers);
-        let counters = || DeviceCounters::sum(carriers);
+        let facts = &self.header.facts;
+        let counters = || DeviceCounters::sum(facts.carriers());
         let mut sink = Tee { journal, observer };
         let work = || {
             let plan = &self.header.plan;
             let run = Run::new(plan, factory, self.header.seed, self.stop, &counters, &mut sink, so_far);
             let mut watch = until_steady(plan);
-            run.watched_by(&mut watch).until(self.deadline).run()
+            let mut gauge = gauge(&self.header.facts, factory);
+            let run = run.on_whole_device(facts.block().is_some());
+            run.watched_by(&mut watch).gauged_by(&mut gauge).until(self.deadline).run()
         };
         // What a panic leaves broken is not used again: only the journal's file, which appends whole lines.
         catch_unwind(AssertUnwindSafe(work))
@@ -195,12 +209,11 @@ impl<H: Held> Measurement<'_, H> {
 
     fn remove(&self) -> Result<(), String> {
         self.held.remove().map(|_| ()).map_err(|errno| {
-            format!(
-                "removing {} in {} failed: {}; remove it by hand",
-                self.held.name(),
-                self.header.facts.path.display(),
-                std::io::Error::from(errno)
-            )
+            let (path, why) = (self.header.facts.path.display(), std::io::Error::from(errno));
+            match self.header.facts.block() {
+                Some(_) => format!("clearing {path} failed: {why}; it may still hold what the run wrote"),
+                None => format!("removing {} in {path} failed: {why}; remove it by hand", self.held.name()),
+            }
         })
     }
 }
@@ -216,7 +229,9 @@ fn end(
     let (outcome, reason) = match (result, cleaned) {
         (Ok(()), Ok(())) => (Ending::Complete, None),
         (Ok(()), Err(why)) => (Ending::Failed, Some(why)),
-        (Err(why @ Stopped::TimeLimit), Ok(())) => (Ending::Interrupted, Some(why.to_string())),
+        (Err(why @ (Stopped::TimeLimit | Stopped::TooHot { .. })), Ok(())) => {
+            (Ending::Interrupted, Some(why.to_string()))
+        }
         (Err(Stopped::Interrupted), Ok(())) => (Ending::Interrupted, Some("stopped by a signal".to_owned())),
         (Err(why), Ok(())) => (Ending::Failed, Some(why.to_string())),
         (Err(why), Err(and)) => (Ending::Failed, Some(format!("{why}; and {and}"))),

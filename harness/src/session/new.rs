@@ -5,7 +5,9 @@ use std::sync::atomic::AtomicBool;
 use super::arm::{Refused, arm, concurrency, place, plan};
 use super::folder::{self, RunFolder};
 use super::target::Site;
-use super::{After, Observer, Outcome, Request, RequestError, Target, command, compose, measure, stored};
+use super::{
+    After, Event, Observer, Outcome, Request, RequestError, Target, command, compose, measure, preflight, stored,
+};
 use crate::engine::real::RealFactory;
 use crate::engine::{Clock, EngineFactory};
 use crate::journal::record::CommandRecord;
@@ -13,6 +15,7 @@ use crate::plan::phase::{Plan, PlanError};
 use crate::report::FailureKind;
 use crate::target::Facts;
 use crate::target::open::Purpose;
+use crate::target::space::Ground;
 use crate::units::{Bytes, Nanos};
 
 /// Measures: a new run.
@@ -23,6 +26,10 @@ pub fn run(request: &Request, observer: &mut dyn Observer, stop: &AtomicBool) ->
     match &request.target {
         Target::Folder(folder) => run_on(folder, request, observer, stop, |plan, opened, _| {
             RealFactory::new(opened.scratch.clone(), Clock::starting_at(Nanos(0)), concurrency(plan))
+        }),
+        Target::Device(device) => run_on(device, request, observer, stop, |plan, opened, _| {
+            let ground = Ground::Device(opened.device.clone());
+            RealFactory::new(ground, Clock::starting_at(Nanos(0)), concurrency(plan))
         }),
         Target::Simulated(sim) => run_on(&**sim, request, observer, stop, |_, _, seed| sim.engines(seed)),
     }
@@ -78,6 +85,9 @@ pub fn run_on<S: Site, F: EngineFactory>(
                 return Err(why.into());
             }
         };
+    let baseline = bench.found.baseline.as_ref();
+    let mut facts = facts;
+    let preflight = preflight::check(&mut facts, baseline, stop, |note| observer.event(Event::Note(note)));
     let (armed, held) = match arm(site, &facts, &plan, &request.consent, run_folder.id(), Purpose::New, Bytes(0)) {
         Ok(both) => both,
         Err(why) => return Ok(refused(&why, Some(&facts))?),
@@ -88,7 +98,8 @@ pub fn run_on<S: Site, F: EngineFactory>(
     header.before_run = before_run;
     let after = After { keep: request.keep, purge: request.purge_after };
     let deadline = request.max_time.map(|time| factory.now().saturating_add(time));
-    let measurement = measure::Measurement { header, held, folder: &run_folder, after, deadline, stop, bench };
+    let measurement =
+        measure::Measurement { header, preflight, held, folder: &run_folder, after, deadline, stop, bench };
     measurement.new_run(observer, &factory)
 }
 

@@ -58,7 +58,7 @@ impl Request {
         }
     }
 
-    /// The same request with the named mount point as the kernel names it: the guard compares it by its parts.
+    /// The same request with its paths as the kernel names them: the guard compares them by their parts.
     pub(super) fn resolved(&self) -> Request {
         let mut request = self.clone();
         if let Some(volume) = &mut request.consent.fill_volume
@@ -66,6 +66,7 @@ impl Request {
         {
             *volume = path;
         }
+        request.consent.journal = request.out.canonicalize().ok();
         request
     }
 }

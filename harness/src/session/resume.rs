@@ -13,8 +13,9 @@ use crate::engine::{Clock, EngineFactory};
 use crate::journal::file::{self, Writer};
 use crate::journal::record::{Header, Outcome as Ending, Record};
 use crate::journal::replay::Replay;
-use crate::target::Consent;
 use crate::target::open::{OpenError, Purpose};
+use crate::target::space::Ground;
+use crate::target::{Consent, DeviceRefusal, Refusal};
 use crate::units::Bytes;
 
 /// Goes on with a run that was cut.
@@ -29,10 +30,15 @@ pub fn resume(
     stop: &AtomicBool,
 ) -> Result<Outcome, RequestError> {
     let so_far = file::read(RunFolder::open(run)?.path())?;
-    match Target::parse(&so_far.header.facts.path)? {
+    match Target::of_run(&so_far.header.facts)? {
         Target::Folder(folder) => resume_on(&folder, run, limits, judging, observer, stop, |so_far, opened| {
             let (header, clock) = (&so_far.header, Clock::starting_at(so_far.last_ns));
             Ok(RealFactory::named(&header.engine, opened.scratch.clone(), clock, concurrency(&header.plan)))
+        }),
+        Target::Device(device) => resume_on(&device, run, limits, judging, observer, stop, |so_far, opened| {
+            let (header, clock) = (&so_far.header, Clock::starting_at(so_far.last_ns));
+            let ground = Ground::Device(opened.device.clone());
+            Ok(RealFactory::named(&header.engine, ground, clock, concurrency(&header.plan)))
         }),
         Target::Simulated(sim) => resume_on(&*sim, run, limits, judging, observer, stop, |so_far, _| {
             let factory = sim.engines(so_far.header.seed);
@@ -64,7 +70,10 @@ fn resume_on<S: Site, F: EngineFactory>(
     let header = so_far.header.clone();
     let held = match reopen(site, &header, &so_far, Purpose::Resume) {
         Ok(held) => held,
-        Err(Refused::Open(OpenError::NoScratch { .. })) if is_done(&so_far) => {
+        Err(
+            Refused::Open(OpenError::NoScratch { .. })
+            | Refused::Guard(Refusal::Device { why: DeviceRefusal::NotTheRunsOwn { .. }, .. }),
+        ) if is_done(&so_far) => {
             return finish(&run_folder, &so_far, limits, &bench, observer);
         }
         Err(why) => {
@@ -87,7 +96,8 @@ fn resume_on<S: Site, F: EngineFactory>(
     };
     let deadline = limits.max_time.map(|time| factory.now().saturating_add(time));
     let after = limits.after;
-    let measurement = measure::Measurement { header, held, folder: &run_folder, after, deadline, stop, bench };
+    let measurement =
+        measure::Measurement { header, preflight: Vec::new(), held, folder: &run_folder, after, deadline, stop, bench };
     measurement.resumed(so_far, observer, &factory)
 }
 
@@ -141,8 +151,9 @@ pub fn discard(run: &Path) -> Result<(String, Bytes), RequestError> {
     let run_folder = RunFolder::open(run)?;
     let so_far = file::read(run_folder.path())?;
     let run = so_far.header.run.clone();
-    let freed = match Target::parse(&so_far.header.facts.path)? {
+    let freed = match Target::of_run(&so_far.header.facts)? {
         Target::Folder(folder) => discard_on(&folder, &so_far),
+        Target::Device(device) => discard_on(&device, &so_far),
         Target::Simulated(sim) => discard_on(&*sim, &so_far),
     };
     freed.map(|freed| (run, freed))
@@ -182,6 +193,14 @@ fn reopen<S: Site>(site: &S, header: &Header, so_far: &Replay, purpose: Purpose)
         let planned = header.plan.phase(&phase.id);
         planned.map_or(Bytes(0), |planned| planned.layout.bytes())
     });
-    let consent = Consent { fill_volume: header.fill_volume.clone() };
+    let erase = header.erase.as_ref();
+    let consent = Consent {
+        fill_volume: header.fill_volume.clone(),
+        erase: erase.map(|erase| erase.identity.clone()),
+        erase_contents: erase.is_some_and(|erase| erase.contents),
+        shared_storage: erase.is_some_and(|erase| erase.shared),
+        resumes: Some(header.run.clone()),
+        journal: None,
+    };
     arm(site, &facts, &header.plan, &consent, &header.run, purpose, there).map(|(_, held)| held)
 }

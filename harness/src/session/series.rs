@@ -76,12 +76,6 @@ impl Series {
         }
     }
 
-    /// Whether a run was made already: what may be written is then what is left.
-    #[must_use]
-    pub fn has_begun(&self) -> bool {
-        !self.earlier.is_empty()
-    }
-
     /// Takes a run that was made; says why there is no next one, if so.
     pub fn take(&mut self, outcome: &Outcome) -> Option<Ended> {
         let report = &outcome.report;

@@ -7,10 +7,15 @@ use std::path::{Path, PathBuf};
 use super::facts::{Facts, Folder, Place, Simulated};
 use crate::units::{Bytes, GIB, Ppm};
 
+mod device;
+mod device_refusal;
+#[cfg(test)]
+mod device_tests;
 mod refusal;
 #[cfg(test)]
 mod tests;
 
+pub use device_refusal::DeviceRefusal;
 pub use refusal::Refusal;
 
 /// What a plan asks of its target.
@@ -27,6 +32,16 @@ pub struct Need {
 pub struct Consent {
     /// `--fill-volume`: the filesystem, by its mount point, that may be filled to the last byte.
     pub fill_volume: Option<PathBuf>,
+    /// `--erase`: the identity of the device that may be erased.
+    pub erase: Option<String>,
+    /// `--erase-contents`: whatever lies on that device may go.
+    pub erase_contents: bool,
+    /// `--erase-shared`: that device is this host's alone, though others could reach it.
+    pub shared_storage: bool,
+    /// The run that goes on: the device must be as that run left it.
+    pub resumes: Option<String>,
+    /// The folder that the run's journal goes into, without symbolic links.
+    pub journal: Option<PathBuf>,
 }
 
 /// A target that may be written to. Only [`guard()`] makes one.
@@ -175,6 +190,7 @@ pub fn guard(facts: Facts, need: &Need, consent: &Consent) -> Result<Armed, Refu
             }
             has_room(folder, need, consent, facts.usable(consent))?;
         }
+        Place::Device(block) => device::may_be_erased(&facts.path, block, need, consent)?,
         Place::Simulated(drive) => can_hold(&facts.path, drive, need, consent)?,
     }
     Ok(Armed { facts })
@@ -187,6 +203,10 @@ impl Facts {
     pub fn usable(&self, consent: &Consent) -> Bytes {
         let folder = match &self.place {
             Place::Folder(folder) => folder,
+            Place::Device(block) => {
+                let pool = block.pool.as_ref().map_or(LARGEST, |pool| pool.available.unwrap_or(SMALL_PLAN));
+                return block.capacity().min(pool);
+            }
             Place::Simulated(drive) => return drive.capacity,
         };
         let available = folder.filesystem.available;

@@ -1,8 +1,11 @@
 //! System calls that rustix does not have or cannot make safe: quotactl, FITRIM, the alignment that XFS asks of direct
-//! I/O, and a thread's own descriptor table.
+//! I/O, NVMe's admin commands, a thread's own descriptor table, and what only a block device is asked.
 //!
 //! The only file of `target` with unsafe code. Decides nothing.
-#![expect(unsafe_code, reason = "quotactl, quotactl_fd, FITRIM, XFS_IOC_DIOINFO and unshare have no safe binding")]
+#![expect(
+    unsafe_code,
+    reason = "quotactl, quotactl_fd, FITRIM, XFS_IOC_DIOINFO, BLK*, NVME_IOCTL_ADMIN_CMD and unshare have no safe binding"
+)]
 
 use std::ffi::CString;
 use std::mem::MaybeUninit;
@@ -12,7 +15,7 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, StatxFlags};
 use rustix::io::Errno;
-use rustix::ioctl::{Getter, Opcode, Updater, opcode};
+use rustix::ioctl::{Getter, Opcode, Setter, Updater, opcode};
 
 use crate::units::Bytes;
 
@@ -123,6 +126,30 @@ pub fn trim(fd: BorrowedFd<'_>) -> Result<Bytes, Errno> {
     Ok(Bytes(range.len))
 }
 
+/// `_IOR(0x12, 128, __u64)`, Linux 5.15.
+const BLKGETDISKSEQ: Opcode = opcode::read::<u64>(0x12, 128);
+
+/// A number that no other disk of this boot has or had, whatever its name: none before Linux 5.15.
+///
+/// Source: Linux `Documentation/ABI/testing/sysfs-block`, `diskseq`.
+#[must_use]
+pub fn disk_sequence(fd: BorrowedFd<'_>) -> Option<u64> {
+    // SAFETY: on a block device the opcode fills exactly one 64-bit integer; elsewhere it is refused.
+    unsafe { rustix::ioctl::ioctl(fd, Getter::<BLKGETDISKSEQ, u64>::new()) }.ok()
+}
+
+/// `_IO(0x12, 119)` of `linux/fs.h`.
+const BLKDISCARD: Opcode = opcode::none(0x12, 119);
+
+/// Tells a block device that it need not keep `length` bytes from `start` on, both multiples of 512.
+///
+/// # Errors
+/// `OPNOTSUPP` where the device cannot discard; `INVAL` beyond its end or unaligned.
+pub fn discard(fd: BorrowedFd<'_>, start: u64, length: u64) -> Result<(), Errno> {
+    // SAFETY: the opcode reads exactly two 64-bit integers, start and length, which live across the call.
+    unsafe { rustix::ioctl::ioctl(fd, Setter::<BLKDISCARD, [u64; 2]>::new([start, length])) }
+}
+
 /// The quota of a user or group on the folder's filesystem; none where there is no quota or we may not ask.
 ///
 /// quotactl_fd (Linux 5.14) needs only a descriptor; quotactl(2) the path of the block device.
@@ -162,6 +189,74 @@ fn by_device(source: &Path, command: i32, id: u32) -> Option<libc::dqblk> {
     (done == 0).then(|| unsafe { answer.assume_init() })
 }
 
+/// What an NVMe controller may be asked: nothing here changes anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NvmeQuestion {
+    /// Identify Controller.
+    Controller,
+    /// Identify Namespace, of this number.
+    Namespace(u32),
+    /// A log page of the whole controller.
+    Log(u8),
+    /// The present value of a feature, which is the answer's number.
+    Feature(u8),
+}
+
+/// `struct nvme_passthru_cmd` of `linux/nvme_ioctl.h`.
+#[repr(C)]
+#[derive(Default)]
+struct NvmeCommand {
+    opcode: u8,
+    flags: u8,
+    reserved: u16,
+    namespace: u32,
+    dwords_2_3: [u32; 2],
+    metadata: u64,
+    data: u64,
+    metadata_len: u32,
+    data_len: u32,
+    dwords_10_15: [u32; 6],
+    timeout_ms: u32,
+    result: u32,
+}
+
+/// Asks an NVMe controller through its node or a namespace's; fills `page`, and gives the answer's number.
+///
+/// # Errors
+/// `PERM` or `ACCESS` without the right to ask; `NOTTY` where it is no NVMe drive; `IO` where the drive does not know
+/// the answer.
+pub(super) fn nvme_ask(node: BorrowedFd<'_>, question: NvmeQuestion, page: &mut [u8]) -> Result<u32, Errno> {
+    /// `_IOWR('N', 0x41, struct nvme_passthru_cmd)`.
+    const NVME_IOCTL_ADMIN_CMD: Opcode = opcode::read_write::<NvmeCommand>(b'N', 0x41);
+    /// All namespaces, that is, the controller.
+    const ALL: u32 = u32::MAX;
+    let len = u32::try_from(page.len()).map_err(|_| Errno::INVAL)?;
+    let (opcode, namespace, dword_10) = match question {
+        NvmeQuestion::Controller => (0x06, 0, 1),
+        NvmeQuestion::Namespace(number) => (0x06, number, 0),
+        NvmeQuestion::Log(page) => (0x02, ALL, (len / 4).saturating_sub(1) << 16 | u32::from(page)),
+        NvmeQuestion::Feature(number) => (0x0A, 0, u32::from(number)),
+    };
+    let mut command = NvmeCommand {
+        opcode,
+        namespace,
+        data: if page.is_empty() { 0 } else { page.as_mut_ptr().expose_provenance() as u64 },
+        data_len: len,
+        dwords_10_15: [dword_10, 0, 0, 0, 0, 0],
+        timeout_ms: 5_000,
+        ..NvmeCommand::default()
+    };
+    // SAFETY: the kernel reads and writes exactly one `nvme_passthru_cmd`, which is laid out as C does and lives across
+    // the call, and writes at most `data_len` bytes to `data`, which is all of the borrowed `page`.
+    let status = unsafe { libc::ioctl(node.as_raw_fd(), NVME_IOCTL_ADMIN_CMD as _, &raw mut command) };
+    match status {
+        0 => Ok(command.result),
+        // The drive's own status: it does not know this page, or not now.
+        1.. => Err(Errno::IO),
+        _ => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::fd::AsFd;
@@ -174,6 +269,15 @@ mod tests {
         if let Some(found) = direct_io_alignment(file.as_fd()) {
             assert!(found.memory.0.is_power_of_two() && found.offset.0.is_power_of_two(), "{found:?}");
         }
+    }
+
+    #[test]
+    fn an_nvme_question_has_the_kernels_layout_and_a_file_that_is_no_drive_does_not_answer() {
+        assert_eq!(size_of::<NvmeCommand>(), 72);
+        let file = tempfile::tempfile().unwrap();
+        let mut page = [0; 512];
+        assert_eq!(nvme_ask(file.as_fd(), NvmeQuestion::Log(2), &mut page), Err(Errno::NOTTY));
+        assert_eq!(page, [0; 512]);
     }
 
     #[test]

@@ -7,10 +7,15 @@ pub mod facts;
 pub mod guard;
 pub mod ioctl;
 pub mod open;
+pub mod preflight;
+pub mod probe;
 pub mod space;
 pub mod telemetry;
 
 pub use facts::environment;
-pub use facts::{Device, Drive, Facts, FactsError, Filesystem, Folder, Layer, Place, Pool, PoolKind, Simulated};
-pub use guard::{Armed, Consent, Need, Refusal, guard};
+pub use facts::{
+    Condition, Details, Device, Drive, Facts, FactsError, Filesystem, Folder, Identity, Layer, Member, Place, Pool,
+    PoolKind, Simulated, Use, User,
+};
+pub use guard::{Armed, Consent, DeviceRefusal, Need, Refusal, guard};
 pub use telemetry::DeviceCounters;

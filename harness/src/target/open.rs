@@ -1,7 +1,9 @@
-//! Opens what the guard armed: checks the folder's identity again, locks the drive, makes the scratch folder,
+//! Opens what the guard armed: checks its identity again, locks the drive, makes the scratch folder or marks the device,
 //! and proves with a real write that direct I/O works.
 //!
 //! Takes only an [`Armed`]. Knows nothing of plans or journals.
+
+mod device;
 
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,6 +18,7 @@ use super::ioctl;
 use super::space::{PROBE, Scratch};
 use crate::engine::buffers::AlignedBuffer;
 use crate::units::Bytes;
+pub use device::{OpenedDevice, open_device};
 
 /// An opened target; the lock lives as long as it does and dies with the process.
 #[derive(Debug)]
@@ -50,6 +53,32 @@ pub enum OpenError {
     Changed {
         /// The target.
         path: PathBuf,
+    },
+    /// The device is not the one that was looked at.
+    #[error(
+        "{} is another device than a moment ago: it was replaced, or went away and came back; nothing was written; look which drives are there now, and start again", path.display()
+    )]
+    DeviceChanged {
+        /// The target.
+        path: PathBuf,
+    },
+    /// Somebody opened the device exclusively since it was looked at.
+    #[error(
+        "{} was taken into use a moment ago: mounted, or claimed by a program; nothing was written; end that use, and start again", path.display()
+    )]
+    Claimed {
+        /// The target.
+        path: PathBuf,
+    },
+    /// The marker of the run to resume is not there.
+    #[error(
+        "{} does not carry the marker of run {run}: somebody else has written there, so the run cannot go on; start a new run", path.display()
+    )]
+    NoMarker {
+        /// The target.
+        path: PathBuf,
+        /// The run.
+        run: String,
     },
     /// Another run has the drive.
     #[error(
@@ -152,15 +181,14 @@ fn open_folder(armed: &Armed) -> Result<OwnedFd, OpenError> {
 }
 
 /// Locks the drive: `flock` on its folder in sysfs, which every user may open, leaves no file behind, and
-/// ends with the process; where no drive is known, on the target folder itself.
-fn lock(armed: &Armed, folder: &OwnedFd) -> Result<OwnedFd, OpenError> {
+/// ends with the process; where no drive is known, on the target itself.
+fn lock(armed: &Armed, target: &OwnedFd) -> Result<OwnedFd, OpenError> {
     let facts = armed.facts();
     let sysfs = facts.drive.as_ref().and_then(|drive| File::open(format!("/sys/block/{}", drive.name)).ok());
     let failed = |operation| move |errno| OpenError::Io { operation, path: facts.path.clone(), errno };
     let lock = match sysfs {
         Some(file) => OwnedFd::from(file),
-        None => rustix::fs::openat(folder, ".", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
-            .map_err(failed("opening the folder"))?,
+        None => dup(target).map_err(failed("locking the drive"))?,
     };
     match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(lock),

@@ -1,7 +1,9 @@
-//! The scratch folder of a run and the linear byte space on its files.
+//! The scratch folder of a run, and the linear byte space on its files or on a whole device.
 //!
-//! Everything is reached from one descriptor of the scratch folder, never by path again. Only files whose
-//! names this module gave are ever removed. Knows nothing of plans, stamps or time.
+//! Everything is reached from one descriptor of the scratch folder or the device, never by path again. Only files
+//! whose names this module gave are ever removed. Knows nothing of plans, stamps or time.
+
+mod raw;
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -11,6 +13,8 @@ use rustix::io::Errno;
 
 pub use super::ioctl::own_descriptors;
 use crate::units::Bytes;
+pub use raw::{MARGIN, RawDevice};
+pub(super) use raw::{capacity, marked_by};
 
 /// Every scratch folder's name begins like this, so that a person and a later run know it.
 pub const SCRATCH_PREFIX: &str = "storage-check-scratch-";
@@ -96,12 +100,6 @@ impl Scratch {
         &self.dir
     }
 
-    /// A linear space of segments of `segment_bytes`, on files whose names begin with `files`.
-    #[must_use]
-    pub fn space(self: &Arc<Self>, files: &str, segment_bytes: u64, dsync: bool) -> Space {
-        Space { scratch: self.clone(), files: files.to_owned(), segment_bytes, dsync, open: RwLock::new(Vec::new()) }
-    }
-
     /// Makes everything written so far durable.
     ///
     /// # Errors
@@ -178,14 +176,48 @@ fn is_segment_name(name: &str) -> bool {
     })
 }
 
-/// One linear byte space: equal segments, each a file.
+/// What a byte space lies on.
+#[derive(Clone, Debug)]
+pub enum Ground {
+    /// Files in a scratch folder, one a segment.
+    Files(Arc<Scratch>),
+    /// A whole device, of which each segment is a range.
+    Device(Arc<RawDevice>),
+}
+
+impl From<Arc<Scratch>> for Ground {
+    fn from(scratch: Arc<Scratch>) -> Ground {
+        Ground::Files(scratch)
+    }
+}
+
+impl Ground {
+    /// A linear space of segments of `segment_bytes`; where they are files, their names begin with `files`.
+    #[must_use]
+    pub fn space(&self, files: &str, segment_bytes: u64, dsync: bool) -> Space {
+        Space { ground: self.clone(), files: files.to_owned(), segment_bytes, dsync, open: RwLock::new(Vec::new()) }
+    }
+}
+
+/// One linear byte space of equal segments.
 #[derive(Debug)]
 pub struct Space {
-    scratch: Arc<Scratch>,
+    ground: Ground,
     files: String,
     segment_bytes: u64,
     dsync: bool,
     open: RwLock<Vec<(u32, Arc<OwnedFd>)>>,
+}
+
+/// Where a byte of the space lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spot {
+    /// The segment.
+    pub segment: u32,
+    /// The byte's place in the file or device that holds the segment.
+    pub at: u64,
+    /// Bytes from there to the segment's end.
+    pub left: u64,
 }
 
 impl Space {
@@ -195,15 +227,20 @@ impl Space {
         self.segment_bytes
     }
 
-    /// Segment of a byte and the byte's place in it.
+    /// Where a byte lies.
     #[must_use]
     #[inline]
-    pub fn locate(&self, offset: u64) -> (u32, u64) {
+    pub fn locate(&self, offset: u64) -> Spot {
         let segment = offset / self.segment_bytes;
-        (u32::try_from(segment).unwrap_or(u32::MAX), offset - segment * self.segment_bytes)
+        let within = offset - segment * self.segment_bytes;
+        let at = match &self.ground {
+            Ground::Files(_) => within,
+            Ground::Device(_) => MARGIN + offset,
+        };
+        Spot { segment: u32::try_from(segment).unwrap_or(u32::MAX), at, left: self.segment_bytes - within }
     }
 
-    /// The open file of a segment.
+    /// The open file of a segment; of a device its one descriptor.
     #[must_use]
     pub fn file(&self, segment: u32) -> Option<Arc<OwnedFd>> {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
@@ -211,11 +248,13 @@ impl Space {
     }
 
     /// The open file of a segment under a descriptor of the caller's own: workers that share one make the
-    /// processors take turns at counting its users, twice an I/O. The common one where there is no more to be had.
+    /// processors take turns at counting its users, twice an I/O. The common one where there is no more to be had, and
+    /// of a device, which is never opened again.
     #[must_use]
     pub fn own_file(&self, segment: u32) -> Option<Arc<OwnedFd>> {
         let common = self.file(segment)?;
-        let own = rustix::fs::openat(&self.scratch.dir, self.name(segment), self.flags(), Mode::empty());
+        let Ground::Files(scratch) = &self.ground else { return Some(common) };
+        let own = rustix::fs::openat(&scratch.dir, self.name(segment), self.flags(), Mode::empty());
         Some(own.map_or(common, Arc::new))
     }
 
@@ -228,23 +267,32 @@ impl Space {
     /// Opens a segment for direct I/O; with `create` its file is made anew and allocated in full.
     ///
     /// # Errors
-    /// The kernel's error; `NOSPC` when the filesystem cannot hold it.
+    /// The kernel's error; `NOSPC` when the filesystem or device cannot hold it.
     pub fn open(&self, segment: u32, create: bool) -> Result<(), Errno> {
+        let file = match &self.ground {
+            Ground::Files(scratch) => Arc::new(self.open_file(scratch, segment, create)?),
+            Ground::Device(device) => {
+                let end = (u64::from(segment) + 1).checked_mul(self.segment_bytes);
+                end.filter(|&end| end <= device.capacity()).ok_or(Errno::NOSPC)?;
+                device.descriptor(self.dsync)
+            }
+        };
+        self.open.write().unwrap_or_else(PoisonError::into_inner).push((segment, file));
+        Ok(())
+    }
+
+    fn open_file(&self, scratch: &Scratch, segment: u32, create: bool) -> Result<OwnedFd, Errno> {
         let name = self.name(segment);
         let mut flags = self.flags();
         if create {
             flags |= OFlags::CREATE | OFlags::EXCL;
-            match rustix::fs::unlinkat(&self.scratch.dir, &name, AtFlags::empty()) {
-                Ok(()) | Err(Errno::NOENT) => {}
-                Err(errno) => return Err(errno),
-            }
+            remove(scratch, &name)?;
         }
-        let file = rustix::fs::openat(&self.scratch.dir, &name, flags, Mode::from_raw_mode(0o600))?;
+        let file = rustix::fs::openat(&scratch.dir, &name, flags, Mode::from_raw_mode(0o600))?;
         if create {
             allocate(&file, self.segment_bytes)?;
         }
-        self.open.write().unwrap_or_else(PoisonError::into_inner).push((segment, Arc::new(file)));
-        Ok(())
+        Ok(file)
     }
 
     /// Ends I/O to a segment.
@@ -257,37 +305,49 @@ impl Space {
     /// # Errors
     /// The kernel's error.
     pub fn flush(&self, segment: Option<u32>) -> Result<(), Errno> {
-        match segment {
-            Some(segment) => rustix::fs::fdatasync(self.file(segment).ok_or(Errno::BADF)?),
-            None => self.scratch.sync(),
+        match (segment, &self.ground) {
+            (Some(segment), _) => rustix::fs::fdatasync(self.file(segment).ok_or(Errno::BADF)?),
+            (None, Ground::Files(scratch)) => scratch.sync(),
+            (None, Ground::Device(device)) => device.sync(),
         }
     }
 
-    /// Removes the files of segments `from..to`.
+    /// Gives back the space of segments `from..to`: their files are removed. A device has nothing to give back: only
+    /// a purge tells it that its blocks are unused.
     ///
     /// # Errors
     /// The kernel's error; a segment that is not there is none.
     pub fn discard(&self, from: u32, to: u32) -> Result<(), Errno> {
         for segment in from..to {
             self.close(segment);
-            match rustix::fs::unlinkat(&self.scratch.dir, self.name(segment), AtFlags::empty()) {
-                Ok(()) | Err(Errno::NOENT) => {}
-                Err(errno) => return Err(errno),
+            if let Ground::Files(scratch) = &self.ground {
+                remove(scratch, &self.name(segment))?;
             }
         }
         Ok(())
     }
 
-    /// Tells the drive which space of the filesystem is unused.
+    /// Tells the drive which space is unused: of the filesystem, or all of the space of a device.
     ///
     /// # Errors
     /// The kernel's error.
     pub fn trim(&self) -> Result<(), Errno> {
-        self.scratch.trim().map(|_| ())
+        match &self.ground {
+            Ground::Files(scratch) => scratch.trim().map(|_| ()),
+            Ground::Device(device) => device.discard(),
+        }
     }
 
     fn name(&self, segment: u32) -> String {
         format!("{}-{segment:04}", self.files)
+    }
+}
+
+/// Removes a file of ours; one that is not there is no error.
+fn remove(scratch: &Scratch, name: &str) -> Result<(), Errno> {
+    match rustix::fs::unlinkat(&scratch.dir, name, AtFlags::empty()) {
+        Err(Errno::NOENT) => Ok(()),
+        other => other,
     }
 }
 

@@ -73,6 +73,9 @@ pub struct Judged {
 /// The number of blocks that a read-back found to be wrong; whatever else gates, it does.
 const VERIFY_ERRORS: &str = "fill.verify_errors";
 
+/// What a drive or its host counts of errors during a run: any is one too many, whatever the baseline says.
+const HEALTH: &str = "health.";
+
 /// By default the gates are cliff, fast, floor and steady of each level, verify errors and health.
 const DEFAULT_GATES: [&str; 8] = [
     "fill.fast_mb_s",
@@ -146,6 +149,7 @@ fn with_limit(compared: Judged, rules: &Rules) -> Judged {
     let limit = rules.limits.get(&metric.id).map(|limit| judge_limit(&metric.value, limit, metric.unit));
     let errors = match metric.value {
         Value::Number(errors) if metric.id == VERIFY_ERRORS => Some(judge_errors(errors)),
+        Value::Number(more) if metric.id.starts_with(HEALTH) => Some(judge_health(more)),
         _ => None,
     };
     let role = if limit.is_some() || errors.is_some() { Role::Gate } else { role };
@@ -164,6 +168,14 @@ fn judge_errors(errors: f64) -> (Verdict, String) {
         (Verdict::Held, "every block read back is what was written".to_owned())
     } else {
         (Verdict::Regressed, format!("{errors} blocks read back are not what was written"))
+    }
+}
+
+fn judge_health(more: f64) -> (Verdict, String) {
+    if more == 0.0 {
+        (Verdict::Held, "it did not rise during the run".to_owned())
+    } else {
+        (Verdict::Regressed, format!("it rose by {more} during the run"))
     }
 }
 
@@ -190,7 +202,7 @@ fn judge_limit(value: &Value, limit: &Limit, unit: &str) -> (Verdict, String) {
 
 /// Whether a metric of that id gates.
 pub(super) fn role(id: &str, rules: &Rules) -> Role {
-    if id == VERIFY_ERRORS {
+    if id == VERIFY_ERRORS || id.starts_with(HEALTH) {
         return Role::Gate;
     }
     let gates = match &rules.gates {
@@ -245,6 +257,13 @@ mod tests {
         let judged = |errors| judge(vec![Metric::new("fill.verify_errors", Value::Number(errors))], &Rules::default());
         assert_eq!(overall(&judged(1.0)), Verdict::Regressed);
         assert_eq!(judged(0.0)[0].verdict, Verdict::Held);
+    }
+
+    #[test]
+    fn a_health_counter_that_rose_fails_and_one_that_did_not_passes() {
+        let judged = |more| judge(vec![Metric::new("health.media_errors", Value::Number(more))], &Rules::default());
+        assert_eq!(overall(&judged(1.0)), Verdict::Regressed);
+        assert_eq!((judged(0.0)[0].verdict, judged(0.0)[0].role), (Verdict::Held, Role::Gate));
     }
 
     #[test]

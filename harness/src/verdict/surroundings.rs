@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What makes another measurement of it: a difference here and the runs say nothing about the drive.
-pub const MUST_MATCH: [&str; 18] = [
+pub const MUST_MATCH: [&str; 24] = [
     "target.kind",
     "filesystem",
     "filesystem.options",
@@ -20,6 +20,12 @@ pub const MUST_MATCH: [&str; 18] = [
     "drive.write_cache",
     "drive.link",
     "drive.scheduler",
+    "drive.lba_format",
+    "drive.device_write_cache",
+    "drive.power_state",
+    "drive.apst",
+    "drive.aspm",
+    "host.limits",
     "iommu",
     "governor",
     "host.cpu",
@@ -36,7 +42,32 @@ const FREE_SLACK: f64 = 10.0;
 pub const UNDER_TEST: [&str; 3] = ["firmware", "driver", "kernel"];
 
 /// Settings that firmware, driver or kernel choose: changed together with one of these they are its doing.
-const SET_BY_OTHERS: [&str; 3] = ["drive.link", "drive.write_cache", "drive.scheduler"];
+const SET_BY_OTHERS: [&str; 7] = [
+    "drive.link",
+    "drive.write_cache",
+    "drive.scheduler",
+    "drive.device_write_cache",
+    "drive.power_state",
+    "drive.apst",
+    "drive.aspm",
+];
+
+/// The drive's temperature in °C when the run began: a moment's, compared by preflight and no change of the drive.
+pub const TEMPERATURE: &str = "drive.temperature_c";
+/// The share of the drive's rated life that is used, in percent: it only rises.
+pub const PERCENTAGE_USED: &str = "drive.percentage_used";
+/// Percentage points of wear since the baseline that are named.
+const WORN: u64 = 5;
+
+/// That the drive has aged by more than a few points of its rated life since the baseline, if so.
+#[must_use]
+pub fn worn(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Option<String> {
+    let used = |facts: &BTreeMap<String, String>| facts.get(PERCENTAGE_USED)?.parse::<u64>().ok();
+    let (before, after) = (used(before)?, used(after)?);
+    (after.abs_diff(before) > WORN).then(|| {
+        format!("the drive's used life is {after} %, and was {before} % with the baseline: wear may explain a loss")
+    })
+}
 
 /// Short words for facts that can be under test.
 const SHORT: [(&str, &str); 8] = [
@@ -103,7 +134,10 @@ fn full_name(word: &str) -> Option<&'static str> {
 /// Facts that are kept with a baseline: those that must match and those that can be under test.
 #[must_use]
 pub fn kept(environment: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    let kept = |name: &str| MUST_MATCH.contains(&name) || SHORT.iter().any(|(_, full)| *full == name);
+    let moment = [TEMPERATURE, PERCENTAGE_USED];
+    let kept = |name: &str| {
+        MUST_MATCH.contains(&name) || moment.contains(&name) || SHORT.iter().any(|(_, full)| *full == name)
+    };
     environment.iter().filter(|(name, _)| kept(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
@@ -116,7 +150,8 @@ pub fn changes(
 ) -> Vec<Change> {
     let (before, after) = (kept(before), kept(after));
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-    let differ = |name: &&String| !same(name, before.get(*name), after.get(*name));
+    let moment = |name: &str| name == TEMPERATURE || name == PERCENTAGE_USED;
+    let differ = |name: &&String| !moment(name) && !same(name, before.get(*name), after.get(*name));
     let mut changes: Vec<Change> = names
         .into_iter()
         .filter(differ)
@@ -218,6 +253,16 @@ mod tests {
         check("drive.link: x4", "drive.link: x2", &default, &alone, &["drive.link"]);
         let both = ["drive.firmware A → B", "drive.link x4 → x2"];
         check("drive.link: x4, drive.firmware: A", "drive.link: x2, drive.firmware: B", &default, &both, &[]);
+    }
+
+    #[test]
+    fn heat_and_wear_are_no_change_and_more_than_five_points_of_wear_are_named() {
+        let (before, after) =
+            ("drive.temperature_c: 30, drive.percentage_used: 3", "drive.temperature_c: 60, drive.percentage_used: 9");
+        check(before, after, &UnderTest::default(), &[], &[]);
+        assert!(worn(&facts(before), &facts(after)).unwrap().contains("9 %, and was 3 %"));
+        assert_eq!(worn(&facts(before), &facts("drive.percentage_used: 8")), None);
+        assert_eq!(worn(&facts(""), &facts(after)), None);
     }
 
     #[test]

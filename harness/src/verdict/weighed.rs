@@ -99,22 +99,24 @@ impl Weighed {
         format!("noise of a run {}, by {prior}{own}", percent(self.run_noise()))
     }
 
+    /// What a reader needs to believe the judgement: what these runs could have seen, and by which noise.
+    #[must_use]
+    pub fn basis(&self) -> String {
+        format!("a loss of {} would be seen; {}", self.text(self.smallest_loss()), self.noise_text())
+    }
+
     /// Why nothing is decided, and what would.
     pub(super) fn undecided(&self, tolerance: &str) -> String {
-        let written = |loss: f64| self.text(self.scale.as_written(loss));
-        let Evidence { loss, allowed, .. } = self.evidence;
-        let seen = if loss > allowed {
-            let least = written((loss - self.evidence.floor()).max(0.0));
-            format!("a loss of {} is more than the tolerance of {tolerance} and may be {least}", written(loss))
-        } else {
-            let (loss, most) = (written(loss.max(0.0)), self.text(self.most_loss()));
-            format!("a loss of {loss} is within the tolerance of {tolerance} and may be {most}")
-        };
+        let written = |loss: f64| self.text(self.scale.as_written(loss.max(0.0)));
+        let Evidence { loss, .. } = self.evidence;
         let decide = match self.evidence.more_runs() {
-            Some(1) => "1 more run would decide if it stays".to_owned(),
-            Some(more) => format!("{more} more runs would decide if it stays"),
-            None => "no number of runs decides so close to the tolerance against so few of the baseline".to_owned(),
+            Some(1) => "1 more run would decide if it stays so".to_owned(),
+            Some(more) => format!("{more} more runs would decide if it stays so"),
+            None => "too close for any number of runs to decide: accept more runs into the baseline, or set another \
+                     tolerance"
+                .to_owned(),
         };
-        format!("{seen}: {decide}; a loss of {} would be seen; {}", self.text(self.smallest_loss()), self.noise_text())
+        let noise = written(self.evidence.floor());
+        format!("{} worse, give or take {noise}, where {tolerance} is allowed: {decide}", written(loss))
     }
 }

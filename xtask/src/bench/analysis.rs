@@ -1,7 +1,10 @@
 //! The analysis of long series: a day and ten days at one sample a second.
 #![expect(clippy::print_stdout, reason = "a chore's output is its result")]
 
+use std::fs;
 use std::time::Instant;
+
+use anyhow::{Context, Result};
 
 use harness::analysis::analyze::analyze;
 use harness::analysis::known::{Known, Workload};
@@ -13,15 +16,18 @@ const TIMES: usize = 5;
 /// Samples: a day at one a second, and a million.
 const SAMPLES: [usize; 2] = [86_400, 1_000_000];
 
-/// Times the analysis of flat, falling and cycling series, of a drive that is known and of one that is not.
-pub(super) fn analysis() {
-    println!("analysis of long series, median of {TIMES}, ms: a drive that is not known, and one that is");
+/// Times the analysis of flat, falling and cycling series, of a drive that is known and of one that is not, and reads
+/// what it takes of memory besides the series.
+pub(super) fn analysis() -> Result<()> {
+    println!("analysis of long series, median of {TIMES}, ms: a drive that is not known, and one that is; most memory");
     for samples in SAMPLES {
         for (name, rate) in shapes() {
             let series = series(samples, rate);
             let range = Bytes(series.total().0 / 5);
             let known =
                 Known { workload: Workload::RandomWrite, drive: Some(range), range: Some(range), others: Bytes(0) };
+            forget_peak()?;
+            let before = memory("VmRSS")?;
             let [without, with] = [Known::default(), known].map(|known| {
                 let mut times: Vec<f64> = (0..TIMES)
                     .map(|_| {
@@ -33,9 +39,24 @@ pub(super) fn analysis() {
                 times.sort_by(f64::total_cmp);
                 times[TIMES / 2]
             });
-            println!("  {samples:>9} samples, {name:<12} {without:>8.1} {with:>8.1}");
+            let bytes = memory("VmHWM")?.saturating_sub(before) as f64 / samples as f64;
+            println!("  {samples:>9} samples, {name:<12} {without:>8.1} {with:>8.1}   {bytes:>4.0} bytes a sample");
         }
     }
+    Ok(())
+}
+
+/// A line of what the kernel says of this process' memory, in bytes.
+fn memory(line: &str) -> Result<u64> {
+    let status = fs::read_to_string("/proc/self/status").context("reading /proc/self/status")?;
+    let kib = status.lines().find_map(|text| text.strip_prefix(line)?.strip_prefix(':')?.trim().strip_suffix(" kB"));
+    let kib = kib.with_context(|| format!("no {line} in /proc/self/status"))?;
+    Ok(kib.parse::<u64>().with_context(|| format!("{line} in /proc/self/status is {kib:?}"))? * 1024)
+}
+
+/// The most memory so far counts no longer (proc(5), `clear_refs`).
+fn forget_peak() -> Result<()> {
+    fs::write("/proc/self/clear_refs", "5").context("resetting the most memory in /proc/self/clear_refs")
 }
 
 /// MB/s at a share of the samples.

@@ -177,6 +177,7 @@ fn header(case: &Case) -> Result<Option<Header>, String> {
         earlier: Vec::new(),
         repeat: Default::default(),
         fill_volume: None,
+        erase: None,
         journal_on_target: false,
     }))
 }

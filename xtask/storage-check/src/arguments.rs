@@ -3,6 +3,7 @@
 //! Only the words and their help; the commands are in files of their own.
 
 mod analyze;
+mod export;
 mod judge;
 
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use harness::units::{Bytes, Nanos, parse_bytes, parse_nanos};
 
 pub(crate) use analyze::*;
+pub(crate) use export::*;
 pub(crate) use judge::*;
 
 const EXAMPLES: &str = "\
@@ -21,12 +23,21 @@ Examples:
         say what the acceptance profile would write and how long it would take, and stop
   cargo xtask storage-check run --target /mnt/new --fill-volume /mnt/new --profile fill-volume
         fill a filesystem of its own to find the capacity at the cliff
+  cargo xtask storage-check run --profile ci --repeat 5
+        measure until it is decided whether the drive is as good as its baseline (`baseline accept` makes one)
   cargo xtask storage-check run --resume storage-check-runs/20261130T132402Z-vda-acceptance
         go on with a run that was cut
 
 Exit codes:
-  0 held, improved, or a first run   1 regressed, verify errors, limit broken   2 wrong arguments or file
-  3 target refused   4 run failed or interrupted   5 inconclusive   6 no baseline where one is required";
+  0  held, improved, or a first run
+  1  regressed, blocks that read back wrong, or a limit broken
+  2  wrong arguments, or a file that cannot be used
+  3  target refused, nothing was written to it
+  4  run failed or interrupted
+  5  inconclusive
+  6  no baseline where one is required (--require-baseline, or CI is set)
+
+What the words mean and how to read a report: docs/guide in the source.";
 
 /// Measures a drive under fill and random-write suites, and says whether it became worse.
 #[derive(Debug, Parser)]
@@ -58,16 +69,30 @@ pub(crate) enum Command {
     /// Show runs or drives side by side
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArguments),
+    /// List the drives of this host: identity, firmware, link, what uses them, and whether they may be erased
+    Devices(DevicesArguments),
     /// Prove on drives whose truth is known that the gate passes what is equal and fails what is worse
+    #[command(after_help = SELF_TEST_EXAMPLES)]
     SelfTest(SelfTestArguments),
+    /// Turn a stored run into CSV, an OpenMetrics file, Bencher's JSON, or one of the reports
+    #[command(after_help = EXPORT_EXAMPLES)]
+    Export(ExportArguments),
+    /// Run as a step of a GitHub workflow: summary, annotations and outputs besides the run folder
+    #[command(after_help = GITHUB_EXAMPLES)]
+    Github(GithubArguments),
+    /// Print the completions of a shell
+    Completions(CompletionsArguments),
+    /// Write the manual as man pages
+    Man(ManArguments),
 }
 
 /// What to measure, by what, and where the files go.
 #[derive(Args, Debug)]
 pub(crate) struct What {
-    /// Folder to measure in: files are made in a folder of our own inside it, and removed at the end; or a simulated
-    /// drive, such as sim:intel-320 or sim:FILE.toml, with overrides: sim:intel-320?unit=7&slower=8%&fault=gone@60s
-    #[arg(long, value_name = "DIR|sim:NAME", default_value = ".")]
+    /// Folder to measure in: files are made in a folder of our own inside it, and removed at the end; or a whole block
+    /// device, which --erase must name; or a simulated drive, such as sim:intel-320 or sim:FILE.toml, with overrides:
+    /// sim:intel-320?unit=7&slower=8%&fault=gone@60s
+    #[arg(long, value_name = "DIR|DEVICE|sim:NAME", default_value = ".")]
     pub(crate) target: PathBuf,
     /// Built-in profile (quick, ci, acceptance, fill-volume, space-throughput, snia-wsat) or a TOML file
     #[arg(long, value_name = "NAME|FILE", default_value = "quick")]
@@ -75,6 +100,15 @@ pub(crate) struct What {
     /// Allow this filesystem to be filled; it must be the target's own, and not the one that carries /
     #[arg(long, value_name = "MOUNTPOINT")]
     pub(crate) fill_volume: Option<PathBuf>,
+    /// Allow the target device to be erased, all of it: its serial number, worldwide name or UUID, so that no other is
+    #[arg(long, value_name = "IDENTITY")]
+    pub(crate) erase: Option<String>,
+    /// Allow that also where the device is not empty
+    #[arg(long, requires = "erase")]
+    pub(crate) erase_contents: bool,
+    /// Allow it also where other hosts could be using the device: fabrics, iSCSI, Fibre Channel
+    #[arg(long, requires = "erase")]
+    pub(crate) erase_shared: bool,
     /// Refuse a plan that writes more than this, such as 100GB
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     pub(crate) max_write: Option<Bytes>,
@@ -99,10 +133,10 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "DIR", default_value = "storage-check-runs")]
     pub(crate) out: PathBuf,
     /// Go on with a run that was cut, named by its folder or journal
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["discard", "target", "profile", "fill_volume", "max_write", "out"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["discard", "target", "profile", "fill_volume", "erase", "max_write", "out"])]
     pub(crate) resume: Option<PathBuf>,
     /// Remove what a run that was cut left on its target
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "profile", "fill_volume", "max_write", "out", "keep"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "profile", "fill_volume", "erase", "max_write", "out", "keep"])]
     pub(crate) discard: Option<PathBuf>,
     /// Leave the test files in place at the end
     #[arg(long)]
@@ -120,7 +154,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "CMD", conflicts_with_all = ["resume", "discard"])]
     pub(crate) before_run: Vec<String>,
     /// At the end, leave the drive as it is, or tell it which space is unused
-    #[arg(long, value_enum, default_value_t = AfterRun::Leave)]
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = AfterRun::Leave)]
     pub(crate) after: AfterRun,
     /// Print every record of the journal as it is written
     #[arg(long, short)]
@@ -141,6 +175,12 @@ pub(crate) struct PlanArguments {
     /// Runs that the gate would have at the most
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: u32,
+    #[command(flatten)]
+    pub(crate) options: Options,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DevicesArguments {
     #[command(flatten)]
     pub(crate) options: Options,
 }
@@ -171,7 +211,11 @@ impl Arguments {
             Some(Command::Judge(arguments)) => arguments.options,
             Some(Command::Baseline(arguments)) => arguments.command.options(),
             Some(Command::Analyze(arguments)) => arguments.options,
-            Some(Command::Compare(_)) => Options { format: Format::Text, quiet: false },
+            Some(Command::Github(arguments)) => arguments.run.options,
+            Some(Command::Compare(_) | Command::Export(_) | Command::Completions(_) | Command::Man(_)) => {
+                Options { format: Format::Text, quiet: false }
+            }
+            Some(Command::Devices(arguments)) => arguments.options,
             Some(Command::SelfTest(arguments)) => arguments.options,
         }
     }

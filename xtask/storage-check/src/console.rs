@@ -27,6 +27,7 @@ impl Console {
     /// A result, to stdout.
     pub(crate) fn result(&self, text: &str) {
         let mut out = std::io::stdout().lock();
+        let text = if self.format == Format::Json { text.to_owned() } else { harmless(text, self.colour) };
         // Whoever closed the pipe has read enough.
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush());
     }
@@ -65,5 +66,32 @@ pub(crate) fn complain(text: &str) {
 
 /// There is nowhere left to report that stderr is closed.
 fn line_to_stderr(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    let _ = writeln!(std::io::stderr().lock(), "{}", harmless(text, false));
+}
+
+/// Text that cannot steer a terminal, whatever a drive or a mount is called: control characters and those that turn
+/// the reading direction become spaces, except for line ends, tabs and, where there is `colour`, colours.
+fn harmless(text: &str, colour: bool) -> String {
+    let steers = |c: char| {
+        c.is_control() && c != '\n' && c != '\t'
+            || matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+    };
+    let is_colour = |rest: &str| {
+        let code = rest.strip_prefix("\u{1b}[").and_then(|rest| rest.split_once('m'));
+        code.is_some_and(|(code, _)| code.chars().all(|c| c.is_ascii_digit() || c == ';'))
+    };
+    let keep = |(at, c): (usize, char)| if steers(c) && !(colour && is_colour(&text[at..])) { ' ' } else { c };
+    text.char_indices().map(keep).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_steer_the_terminal_and_our_own_colours_can() {
+        let hostile = "a\u{1b}[2J\u{1b}[31mb\u{202e}\rc\u{9b}\n\td";
+        assert_eq!(harmless(hostile, false), "a [2J [31mb  c \n\td");
+        assert_eq!(harmless(hostile, true), "a [2J\u{1b}[31mb  c \n\td");
+    }
 }

@@ -8,9 +8,13 @@ mod baseline;
 mod care;
 mod compare;
 mod console;
+mod devices;
 mod diff;
 mod exit;
+mod export;
+mod github;
 mod judge;
+mod manual;
 mod plan;
 mod progress;
 mod run;
@@ -45,7 +49,12 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Analyze(arguments)) => analyze::analyze(arguments, &console),
         Some(Command::Compare(arguments)) => compare::compare(arguments, &console),
         Some(Command::Baseline(arguments)) => baseline::baseline(&arguments.command, &mut console),
+        Some(Command::Devices(arguments)) => devices::devices(arguments, &console),
         Some(Command::SelfTest(arguments)) => self_test::self_test(arguments, &console),
+        Some(Command::Export(arguments)) => export::export(arguments, &console),
+        Some(Command::Github(arguments)) => github::github(&arguments.run, &mut console),
+        Some(Command::Completions(arguments)) => manual::completions(arguments.shell, &console),
+        Some(Command::Man(arguments)) => manual::pages(&arguments.folder, &console),
     };
     // A panic is a defect, never a verdict: it has a code of its own.
     catch_unwind(AssertUnwindSafe(run)).unwrap_or(Exit::RunFailed).into()

@@ -76,8 +76,12 @@ fn text(request: &session::Request, preview: &Preview) -> String {
     out.push('\n');
     for phase in &plan.phases {
         let rest = if phase.rest_ns.0 > 0 { format!("rest {}, then ", phase.rest_ns) } else { String::new() };
-        let _ =
-            writeln!(out, "  {:<28}{rest}{}", phase.id, work(&phase.work, phase.layout.bytes(), phase.layout.segments));
+        let _ = writeln!(
+            out,
+            "  {:<28}{rest}{}",
+            phase.id,
+            work(&phase.work, phase.layout.bytes(), phase.layout.segments, facts.block().is_some())
+        );
     }
     match refusal {
         Some(why) => {
@@ -108,9 +112,12 @@ fn gate(preview: &Preview, runs: u32) -> Vec<(&'static str, String)> {
     names.zip(std::iter::once(against).chain(lines)).collect()
 }
 
-fn work(work: &Work, bytes: Bytes, segments: u32) -> String {
+/// What a phase does; a device has no files.
+fn work(work: &Work, bytes: Bytes, segments: u32, device: bool) -> String {
     match work {
-        Work::Fill => format!("write {bytes} in {segments} files"),
+        Work::Fill => format!("write {bytes} in {segments} {}", if device { "parts" } else { "files" }),
+        Work::Remove if device => "nothing: there are no files to remove".to_owned(),
+        Work::Purge if device => "discard all of it".to_owned(),
         Work::Verify => format!("read {bytes} back and check it"),
         Work::Burst { bytes } => format!("overwrite {bytes}"),
         Work::Remove => "remove the files".to_owned(),
@@ -140,6 +147,10 @@ fn drive_writes(plan: &Plan) -> String {
 fn erases(facts: &harness::target::Facts) -> String {
     if facts.simulated().is_some() {
         return "nothing: the drive is simulated".to_owned();
+    }
+    if let Some(block) = facts.block() {
+        let names: Vec<&str> = block.identity.iter().map(|identity| identity.name.as_str()).collect();
+        return format!("ALL of {}, {} ({})", facts.path.display(), block.size, names.join(", "));
     }
     format!("nothing: files are made in a folder of our own in {} and removed at the end", facts.path.display())
 }

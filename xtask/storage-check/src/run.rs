@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use harness::plan::builtin;
 use harness::plan::profile::Profile;
+use harness::report::Report;
 use harness::session::series::Series;
 use harness::session::{self, After, Limits, Outcome, Request, RequestError, Target};
 use harness::target::Consent;
@@ -18,22 +19,28 @@ use crate::progress::Progress;
 use crate::{signals, summary};
 
 pub(crate) fn run(arguments: &RunArguments, console: &mut Console) -> Exit {
-    if let Some(run) = &arguments.discard {
-        return discard(run, console);
+    match &arguments.discard {
+        Some(run) => discard(run, console),
+        None => measure(arguments, console).exit,
     }
+}
+
+/// Measures or resumes.
+pub(crate) fn measure(arguments: &RunArguments, console: &mut Console) -> Made {
     let stop = match signals::stop_flag() {
         Ok(stop) => stop,
         Err(why) => {
-            console.error(&format!("installing the signal handlers failed: {why}"));
-            return Exit::RunFailed;
+            let why = format!("installing the signal handlers failed: {why}");
+            console.error(&why);
+            return Made { why: Some(why), ..Made::default() };
         }
     };
     if let Some(run) = &arguments.resume {
         return resume(run, arguments, console, &stop);
     }
     match series(arguments) {
-        Ok(series) => make(series, arguments.verbose, console, &stop).exit,
-        Err(why) => failed(&why, console),
+        Ok(series) => make(series, arguments.verbose, console, &stop),
+        Err(why) => Made::default().but(&why, console),
     }
 }
 
@@ -43,41 +50,75 @@ pub(crate) struct Made {
     pub(crate) folders: Vec<PathBuf>,
     /// The last run's: its verdict is that of all runs together.
     pub(crate) exit: Exit,
+    /// The report of the last run.
+    pub(crate) report: Option<Report>,
+    /// Why there is no further run, where one should have been.
+    pub(crate) why: Option<String>,
 }
 
-/// Makes the runs of a series, and prints what came of each.
+impl Default for Made {
+    fn default() -> Made {
+        Made { folders: Vec::new(), exit: Exit::RunFailed, report: None, why: None }
+    }
+}
+
+impl Made {
+    fn but(self, why: &RequestError, console: &Console) -> Made {
+        Made { exit: failed(why, console), why: Some(why.to_string()), ..self }
+    }
+
+    /// Prints what a run came to.
+    fn take(&mut self, last: Outcome, console: &Console) {
+        self.exit = finish(&last, console);
+        self.report = Some(last.report);
+    }
+}
+
+/// Makes the runs of a series: a line for each, and all that is to be said after the last.
 pub(crate) fn make(mut series: Series, verbose: bool, console: &mut Console, stop: &Arc<AtomicBool>) -> Made {
-    let mut made = Made { folders: Vec::new(), exit: Exit::RunFailed };
+    let mut made = Made::default();
+    let mut last: Option<Outcome> = None;
     loop {
         let mut progress = Progress::new(console, verbose);
-        let outcome = match session::run(&series.next_request(), &mut progress, stop) {
-            Ok(outcome) => outcome,
-            Err(RequestError::Budget(why)) if series.has_begun() => {
+        let result = session::run(&series.next_request(), &mut progress, stop);
+        let outcome = match (result, last.take()) {
+            (Ok(outcome), _) => outcome,
+            (Err(RequestError::Budget(why)), Some(last)) => {
                 console.remark(&format!("the write budget is spent: {why}"));
+                made.take(last, console);
                 return made;
             }
-            Err(why) => return Made { exit: failed(&why, console), ..made },
+            (Err(why), _) => return made.but(&why, console),
         };
         let ended = series.take(&outcome);
-        made.exit = finish(&outcome, console);
-        made.folders.push(outcome.folder);
+        made.folders.push(outcome.folder.clone());
         if let Some(ended) = ended {
             if series.runs() > 1 {
                 console.remark(&ended.to_string());
             }
+            made.take(outcome, console);
             return made;
         }
+        let verdict = summary::verdict_line(&outcome.report, console);
+        let (run, folder) = (made.folders.len(), outcome.folder.display());
+        console.remark(&format!("run {run} of at most {}: {verdict}; reports in {folder}", series.runs()));
+        last = Some(outcome);
     }
 }
 
-fn resume(run: &Path, arguments: &RunArguments, console: &mut Console, stop: &Arc<AtomicBool>) -> Exit {
+fn resume(run: &Path, arguments: &RunArguments, console: &mut Console, stop: &Arc<AtomicBool>) -> Made {
     let limits = Limits { after: after(arguments), max_time: arguments.max_time };
     let mut progress = Progress::new(console, arguments.verbose);
     let resumed = judging(&arguments.judged, None)
         .and_then(|judging| session::resume(run, limits, &judging, &mut progress, stop));
+    let mut made = Made::default();
     match resumed {
-        Ok(outcome) => finish(&outcome, console),
-        Err(why) => failed(&why, console),
+        Ok(outcome) => {
+            made.folders.push(outcome.folder.clone());
+            made.take(outcome, console);
+            made
+        }
+        Err(why) => made.but(&why, console),
     }
 }
 
@@ -105,7 +146,13 @@ fn series(arguments: &RunArguments) -> Result<Series, RequestError> {
 /// What the arguments ask for.
 pub(crate) fn request(what: &What) -> Result<Request, RequestError> {
     Ok(Request {
-        consent: Consent { fill_volume: what.fill_volume.clone() },
+        consent: Consent {
+            fill_volume: what.fill_volume.clone(),
+            erase: what.erase.clone(),
+            erase_contents: what.erase_contents,
+            shared_storage: what.erase_shared,
+            ..Consent::default()
+        },
         max_write: what.max_write,
         ..Request::new(Target::parse(&what.target)?, profile(&what.profile)?, PathBuf::from("storage-check-runs"))
     })

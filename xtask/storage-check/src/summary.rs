@@ -54,11 +54,19 @@ pub(crate) fn render(report: &Report, folder: Option<&Path>, console: &Console) 
         // The table pads its last column; a terminal and a log need no spaces there.
         let table = metrics(report).to_string();
         let _ = writeln!(out, "\n{}", table.lines().map(str::trim_end).collect::<Vec<_>>().join("\n"));
+        for row in table::rows(report).iter().filter(|row| weighs(row)) {
+            let _ = writeln!(out, "  {}: {}", row.id, row.basis);
+        }
     }
     if let Some(folder) = folder {
         let _ = write!(out, "\nreports in {}", folder.display());
     }
     out
+}
+
+/// Whether a reader will ask what the judgement of this metric rests on.
+fn weighs(row: &table::Row) -> bool {
+    row.role == Role::Gate && !row.basis.is_empty() && matches!(row.verdict, Verdict::Regressed | Verdict::Inconclusive)
 }
 
 fn metrics(report: &Report) -> Table {

@@ -9,6 +9,7 @@ use super::files::{Extent, Files};
 use super::{Failure, Model, Request, look};
 use crate::engine::content::Pattern;
 use crate::engine::{BadBlock, MOST_BAD_BLOCKS, OpKind, Setup};
+use crate::sample::telemetry::Throttling;
 use crate::units::Nanos;
 
 /// The world of one run.
@@ -85,6 +86,12 @@ impl<M: Model> World<M> {
     #[inline]
     pub(crate) fn now(&self) -> Nanos {
         self.now
+    }
+
+    /// Whether the drive slows itself down for heat.
+    #[inline]
+    pub(crate) fn throttling(&self) -> Option<Throttling> {
+        self.model.throttling()
     }
 
     /// Waits: time never goes back.

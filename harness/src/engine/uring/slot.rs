@@ -27,6 +27,8 @@ pub(super) struct Request {
     /// Place in the file.
     pub(super) at: u64,
     pub(super) len: u32,
+    /// Ends where its segment does.
+    pub(super) last: bool,
     /// Bytes that earlier, short transfers moved.
     pub(super) moved: u32,
     pub(super) submitted: Nanos,
@@ -77,7 +79,7 @@ mod tests {
         let file = Handle { number: 3, flags: squeue::Flags::empty() };
         let len = if matches!(kind, OpKind::Flush { .. }) { 0 } else { 8192 };
         let op = Op { slot: 0, kind };
-        let mut request = Request { op, file, at: 0, len, moved: 0, submitted: Nanos(0) };
+        let mut request = Request { op, file, at: 0, len, last: false, moved: 0, submitted: Nanos(0) };
         let last = results.iter().map(|&result| request.proceed(result)).last().flatten();
         assert_eq!(last, expect, "{kind:?} {results:?}");
     }

@@ -33,6 +33,9 @@ pub(super) fn plan_fill(plan: &mut Plan, fill: &Fill, capacity: Capacity) -> Res
     let mut push = |id: String, rest_ns, work| {
         plan.phases.push(Phase { id, rest_ns, layout: layout.clone(), io, interval_ns: fill.interval.0, work });
     };
+    if fill.purge {
+        push("fill.purge".to_owned(), Nanos(0), Work::Purge);
+    }
     push("fill.write".to_owned(), Nanos(0), Work::Fill);
     let mut settle = fill.settle.0;
     if fill.verify {

@@ -16,7 +16,7 @@ fn plan(text: &str, usable: u64) -> Result<Plan, PlanError> {
 fn a_fill_is_written_read_back_and_removed() {
     let plan = plan("name = 'x'\nversion = 1\n[fill]\nsize = '1GiB'\nsegments = 4", 2 * GIB).unwrap();
     let ids: Vec<&str> = plan.phases.iter().map(|phase| phase.id.as_str()).collect();
-    assert_eq!(ids, ["fill.write", "fill.read", "fill.remove"]);
+    assert_eq!(ids, ["fill.purge", "fill.write", "fill.read", "fill.remove"]);
     assert_eq!((plan.space, plan.writes, plan.reads), (Bytes(GIB), Bytes(GIB), Bytes(GIB)));
 }
 

@@ -73,6 +73,8 @@ pub struct Fill {
     pub data: Data,
     /// With `data = "compressible"`: the share of each block that is zeros.
     pub compressible: Share,
+    /// Discard what is unused before the fill: what earlier runs left behind would otherwise move the cliff.
+    pub purge: bool,
     /// Read everything back and check it.
     pub verify: bool,
     /// Sampling step.
@@ -251,6 +253,7 @@ impl Default for Fill {
             fsync_every: 1,
             data: Data::Incompressible,
             compressible: Share(Ppm(500_000)),
+            purge: true,
             verify: true,
             interval: Span(Nanos::from_secs(1)),
             settle: Span(Nanos(0)),

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Serialize, Serializer};
 
 use super::{BaselineLine, CliffLine, Failure, FillReport, FsefLine, LevelReport, Point, ProfileLine, Report, Target};
+use crate::environment::Check;
 use crate::plan::phase::Plan;
 use crate::verdict::Verdict;
 use crate::verdict::surroundings::Change;
@@ -44,6 +45,8 @@ struct Document<'a> {
     metrics: Vec<MetricLine<'a>>,
     findings: Findings<'a>,
     environment: &'a BTreeMap<String, String>,
+    /// Whether it was a fair moment to begin: `pass`, `warn`, `not-comparable`.
+    preflight: &'a [Check],
     plan: Option<&'a Plan>,
     bytes_written: u64,
     elapsed_s: Number,
@@ -98,6 +101,15 @@ struct Findings<'a> {
     fill: Option<Fill<'a>>,
     random_write: Vec<Level<'a>>,
     fsef: Option<Fsef>,
+    /// Falls that heat explains: no cliffs.
+    thermal: Vec<Thermal<'a>>,
+}
+
+#[derive(Serialize)]
+struct Thermal<'a> {
+    suite: &'a str,
+    #[serde(flatten)]
+    fall: Cliff,
 }
 
 #[derive(Serialize)]
@@ -183,7 +195,7 @@ struct FailureLine<'a> {
 }
 
 /// A float to six significant digits; one that is not finite is `null`.
-struct Number(f64);
+pub(super) struct Number(pub(super) f64);
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -210,8 +222,14 @@ fn document(report: &Report) -> Document<'_> {
             fill: report.fill.as_ref().map(fill),
             random_write: report.random_write.iter().map(level).collect(),
             fsef: report.fsef.map(fsef),
+            thermal: report
+                .thermal
+                .iter()
+                .map(|line| Thermal { suite: &line.suite, fall: cliff(&line.fall) })
+                .collect(),
         },
         environment: &report.environment,
+        preflight: &report.preflight,
         plan: report.plan.as_ref(),
         bytes_written: report.bytes_written,
         elapsed_s: Number(report.elapsed_s),

@@ -18,7 +18,7 @@ fn keys(text: &str, indent: usize) -> Vec<&str> {
 #[test]
 fn keys_and_their_order_are_the_contract() {
     let text = render(&samples::finished());
-    let expect = "schema verdict exit_code target profile runs metrics findings environment plan bytes_written \
+    let expect = "schema verdict exit_code target profile runs metrics findings environment preflight plan bytes_written \
                   elapsed_s run started host headline notes failure changes baseline";
     assert_eq!(keys(&text, 2), expect.split_whitespace().collect::<Vec<_>>());
     let metrics = text.split("\"metrics\": [").nth(1).unwrap().split("\n  ]").next().unwrap();
@@ -26,7 +26,7 @@ fn keys_and_their_order_are_the_contract() {
                   baseline_more_than noise_floor";
     assert_eq!(keys(metrics, 6)[..15], expect.split_whitespace().collect::<Vec<_>>());
     let findings = text.split("\"findings\": {").nth(1).unwrap().split("\n  }").next().unwrap();
-    assert_eq!(keys(findings, 4), ["fill", "random_write", "fsef"]);
+    assert_eq!(keys(findings, 4), ["fill", "random_write", "fsef", "thermal"]);
     assert_eq!(keys(findings, 6)[..6], ["bytes", "seconds", "cliffs", "curve", "bad_blocks", "counter_ratios"]);
     assert_eq!(keys(findings, 10)[..5], ["at_gb", "low_gb", "high_gb", "before_mb_s", "after_mb_s"]);
 }
@@ -66,7 +66,7 @@ fn a_refusal_is_a_whole_document_with_its_reason() {
     let json = parse(&samples::ended(FailureKind::Refused, "/dev/x is mounted"));
     assert_eq!(json["failure"], serde_json::json!({"kind": "refused", "message": "/dev/x is mounted"}));
     assert_eq!((&json["verdict"], &json["exit_code"]), (&"error".into(), &3.into()));
-    assert_eq!(json["findings"], serde_json::json!({"fill": null, "random_write": [], "fsef": null}));
+    assert_eq!(json["findings"], serde_json::json!({"fill": null, "random_write": [], "fsef": null, "thermal": []}));
 }
 
 #[test]

@@ -13,6 +13,7 @@ use std::fmt::Write as _;
 use super::table::{Row, number, rows, symbol};
 use super::text::{cell, code, sentence};
 use super::{FailureKind, Report};
+use crate::environment::Outcome;
 use crate::units::{Bytes, Nanos};
 use crate::verdict::judge::Role;
 use suites::{fill_section, fsef_line, level_section};
@@ -34,6 +35,9 @@ pub fn render(report: &Report) -> String {
     changed(&mut page, report);
     list(&mut page, "", report.notes.iter().map(|note| format!("- {}", sentence(note, REASON))), 8_000, "notes");
     metrics(&mut page, report);
+    let bases = rows(report).into_iter().filter(|row| !row.basis.is_empty());
+    let bases = bases.map(|row| format!("- {}: {}", code(&row.id, FACT), sentence(&row.basis, REASON)));
+    list(&mut page, "## What the judgements rest on", bases, 4_000, "metrics");
     if let Some(fill) = &report.fill {
         fill_section(&mut page, report, fill);
     }
@@ -47,6 +51,7 @@ pub fn render(report: &Report) -> String {
     fsef_line(&mut page, report.fsef);
     measured(&mut page, report);
     cost(&mut page, report);
+    preflight(&mut page, report);
     let facts = report.environment.iter();
     let facts = facts.map(|(name, value)| format!("- {}: {}", code(name, FACT), code(value, FACT)));
     list(&mut page, "## Environment", facts, 8_000, "facts");
@@ -154,6 +159,21 @@ fn measured(page: &mut String, report: &Report) {
     list(page, "## What was measured", lines, 4_000, "lines");
     let others = report.runs.iter().filter(|run| **run != report.run).map(|run| format!("- {}", code(run, FACT)));
     list(page, "Also judged:", others, 2_000, "runs");
+}
+
+/// The checks before the run; those that found something stand among the notes as well.
+fn preflight(page: &mut String, report: &Report) {
+    let checks = report.preflight.iter();
+    let lines = checks.map(|check| {
+        let symbol = match check.outcome {
+            Outcome::Pass => "✔",
+            Outcome::Warn => "△",
+            Outcome::NotComparable => "✖",
+        };
+        let (name, message) = (code(&check.name, FACT), sentence(&check.message, REASON));
+        format!("- {symbol} {name} {}: {message}", check.outcome.word())
+    });
+    list(page, "## Preflight", lines, 3_000, "checks");
 }
 
 /// What the run cost, and what it left out.
@@ -283,7 +303,7 @@ mod tests {
             assert!(!line.starts_with('|') || bare.matches('|').count() == 5, "{line}");
         }
         assert_eq!(page.lines().filter(|line| line.starts_with("```")).count(), 4, "{page}");
-        assert_eq!(page.lines().filter(|line| line.starts_with('#')).count(), 7, "{page}");
+        assert_eq!(page.lines().filter(|line| line.starts_with('#')).count(), 8, "{page}");
     }
 
     #[test]

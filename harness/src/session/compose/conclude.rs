@@ -3,11 +3,10 @@
 //! Pure. Owns the precedence: 4 before 1 before 5 before 6.
 
 use crate::report::table::row;
-use crate::report::{FailureKind, Report};
+use crate::report::{FailureKind, Report, changed};
 use crate::session::judging::Bench;
 use crate::verdict::Verdict;
 use crate::verdict::judge::{Judged, Role, overall};
-use crate::verdict::surroundings::Change;
 
 /// What the comparison rests on.
 pub(super) enum Basis<'a> {
@@ -42,12 +41,12 @@ impl Basis<'_> {
 }
 
 /// Sets verdict, exit code and headline, and says before all other notes what follows from the baseline.
-pub(super) fn conclude(report: &mut Report, basis: &Basis<'_>, verify_errors: u64, comparable: bool) {
+pub(super) fn conclude(report: &mut Report, basis: &Basis<'_>, verify_errors: u64, incomparable: Option<&str>) {
     let judged = overall(&report.metrics);
     report.verdict = match (&report.failure, judged) {
         (Some(_), _) => Verdict::Error,
         (None, Verdict::Error | Verdict::Regressed) => judged,
-        (None, _) if !comparable => Verdict::Inconclusive,
+        (None, _) if incomparable.is_some() => Verdict::Inconclusive,
         (None, _) if matches!(basis, Basis::Unusable(..)) => Verdict::Inconclusive,
         (None, judged) if basis.compared() => judged,
         (None, judged) => without_baseline(&report.metrics, judged),
@@ -59,7 +58,11 @@ pub(super) fn conclude(report: &mut Report, basis: &Basis<'_>, verify_errors: u6
     }
     let warns = bench.is_some_and(|bench| bench.judging.inconclusive_warns);
     report.exit_code = exit_code(report, missing, warns);
-    report.headline = headline(report, basis, verify_errors, comparable);
+    report.headline = headline(report, basis, verify_errors, incomparable);
+    // What changed leads, then what it did.
+    if let (Some(changed), None) = (changed(&report.changes), &report.failure) {
+        report.headline = format!("{changed}: {}", report.headline);
+    }
     let notes = notes(report, basis, missing);
     report.notes.splice(0..0, notes);
 }
@@ -88,7 +91,7 @@ fn without_baseline(metrics: &[Judged], judged: Verdict) -> Verdict {
     }
 }
 
-fn headline(report: &Report, basis: &Basis<'_>, verify_errors: u64, comparable: bool) -> String {
+fn headline(report: &Report, basis: &Basis<'_>, verify_errors: u64, incomparable: Option<&str>) -> String {
     if let Some(failure) = &report.failure {
         return failure_line(failure.kind, &failure.message);
     }
@@ -96,13 +99,10 @@ fn headline(report: &Report, basis: &Basis<'_>, verify_errors: u64, comparable: 
         (Verdict::Regressed, _) if verify_errors > 0 => {
             format!("{verify_errors} blocks read back are not what was written: do not trust this drive with data")
         }
-        (Verdict::Regressed, _) => {
-            let attribution = attribution(&report.changes);
-            format!("{}{attribution}", deciding(report, Verdict::Regressed, broken_line).join("; "))
-        }
+        (Verdict::Regressed, _) => deciding(report, Verdict::Regressed, broken_line).join("; "),
         (Verdict::Error, _) => deciding(report, Verdict::Error, plain_line).join("; "),
-        (Verdict::Inconclusive, _) if !comparable => {
-            "the drive did not count the bytes that were submitted: the figures are not comparable".to_owned()
+        (Verdict::Inconclusive, _) if incomparable.is_some() => {
+            format!("the figures are not comparable: {}", bare(incomparable.unwrap_or_default()))
         }
         (Verdict::Inconclusive, Basis::Unusable(_, why)) => format!("not compared: {why}"),
         (Verdict::Inconclusive, _) => {
@@ -161,14 +161,9 @@ fn plain_line(judged: &Judged) -> String {
     format!("{} {}", judged.metric.id, judged.reason)
 }
 
-/// What is under test and changed: the cause, or several that are not told apart.
-fn attribution(changes: &[Change]) -> String {
-    let tested: Vec<String> = changes.iter().filter(|change| change.under_test).map(ToString::to_string).collect();
-    match tested.as_slice() {
-        [] => String::new(),
-        [one] => format!("; since {one}"),
-        several => format!("; since {} (not attributable to one of them)", several.join(" and ")),
-    }
+/// A reason without the words that its headline begins with.
+fn bare(reason: &str) -> &str {
+    reason.strip_prefix("not comparable: ").unwrap_or(reason)
 }
 
 fn notes(report: &Report, basis: &Basis<'_>, required: bool) -> Vec<String> {

@@ -5,6 +5,7 @@
 mod candidate;
 pub mod compare;
 mod conclude;
+mod heat;
 mod notes;
 pub mod series;
 mod suites;
@@ -18,11 +19,11 @@ use super::judging::{Bench, Judging};
 use crate::analysis::random::LevelFindings;
 use crate::analysis::space::{self, fsef};
 use crate::analysis::suite::FillSuite;
-use crate::environment::Environment;
+use crate::environment::{Environment, Outcome as CheckOutcome};
 use crate::journal::record::{Header, Outcome, Repeat};
 use crate::journal::replay::Replay;
 use crate::plan::profile::{ByKind, Profile};
-use crate::report::{BaselineLine, Failure, FailureKind, ProfileLine, Report, Target};
+use crate::report::{BaselineLine, Failure, FailureKind, ProfileLine, Report, Target, ThermalLine};
 use crate::target::Facts;
 use crate::units::Share;
 use crate::verdict::Verdict;
@@ -31,6 +32,7 @@ use crate::verdict::candidate::Candidate;
 use crate::verdict::curve::Curves;
 use crate::verdict::judge::{Limit, Rules, judge, judge_against};
 use crate::verdict::standing::Standing;
+use crate::verdict::surroundings::worn;
 use crate::verdict::tolerance::{KnownShares, Shares};
 use candidate::candidate;
 pub use candidate::{key, unit};
@@ -52,31 +54,36 @@ pub fn judged(replay: &Replay, bench: Option<&Bench>) -> (Report, Candidate) {
     let header = &replay.header;
     let mut report = bare(header);
     let profile = Profile::parse(&header.profile).ok();
-    let suite = fill_suite(replay);
-    let (levels, damaged) = match levels(replay, profile.as_ref()) {
+    let mut suite = fill_suite(replay);
+    let (mut levels, damaged) = match levels(replay, profile.as_ref()) {
         Ok(levels) => (levels, None),
         Err(why) => (Vec::new(), Some(format!("reading the journal's latencies failed: {why}"))),
     };
+    report.thermal = heat::thermal(replay, suite.as_mut(), &mut levels);
     let mut metrics = suite.as_ref().map(FillSuite::metrics).unwrap_or_default();
     metrics.extend(levels.iter().flat_map(LevelFindings::metrics));
     let fsef = fsef(&levels);
     metrics.extend(space::metric(&levels));
+    heat::bound(&mut metrics, &report.thermal);
+    metrics.extend(heat::health(replay));
+    let unfair = unfair(replay, &report.thermal);
     let run = candidate(replay, &profile_name(header), metrics, suite.as_ref(), &levels);
     let rules = rules(bench.and_then(|bench| bench.judging.rules.as_ref()).or(profile.as_ref()));
     report.failure = failure(replay).or(damaged.map(|message| Failure { kind: FailureKind::Failed, message }));
     // What ended early lacks metrics and has others of a part: nothing of it is compared.
     let bench = bench.filter(|_| report.failure.is_none());
-    let basis = compare(&mut report, &run, header.repeat, &rules, bench);
+    let basis = compare(&mut report, &run, header.repeat, &rules, bench, &unfair);
     report.random_write = levels.iter().map(|level| level_report(replay, level)).collect();
     report.fsef = fsef.map(fsef_line);
     report.fill = suite.map(|suite| fill_report(replay, &suite));
     report.bytes_written = replay.bytes_written().0;
     report.elapsed_s = replay.last_ns.secs();
-    let ratios = incomparable(replay);
+    let incomparable: Vec<String> = incomparable(replay).into_iter().chain(unfair).collect();
+    report.preflight.clone_from(&replay.preflight);
     let of_the_runs = std::mem::take(&mut report.notes);
-    report.notes = notes(replay, &ratios);
+    report.notes = notes(replay, &incomparable);
     report.notes.extend(of_the_runs);
-    conclude(&mut report, &basis, replay.verify_errors(), ratios.is_empty());
+    conclude(&mut report, &basis, replay.verify_errors(), incomparable.first().map(String::as_str));
     (report, run)
 }
 
@@ -87,6 +94,7 @@ fn compare<'a>(
     repeat: Repeat,
     rules: &Rules,
     bench: Option<&'a Bench>,
+    unfair: &[String],
 ) -> Basis<'a> {
     let Some(bench) = bench else {
         report.metrics = judge(run.metrics.clone(), rules);
@@ -115,10 +123,12 @@ fn compare<'a>(
     }
     let unit_spread = rules.unit_spread != KnownShares::default();
     let around = latest.surroundings(baseline, &bench.judging.under_test, unit_spread);
-    let (confounded, side_effect) = (around.confounded.as_deref(), around.side_effect.as_deref());
+    let confounded = around.confounded.as_deref().or(unfair.first().map(String::as_str));
+    let side_effect = around.side_effect.as_deref();
     let looks = together.looks(baseline);
     report.metrics = judge_against(rules, &Standing { runs, looks: &looks, baseline, confounded, side_effect });
     report.notes.extend(warm_up(&report.metrics));
+    report.notes.extend(worn(&baseline.environment, &latest.environment));
     report.changes = around.changes;
     report.baseline = Some(line(baseline, None));
     let ghost = |(id, curves): (&String, &Curves)| Some((id.clone(), curves.spread()?));
@@ -135,7 +145,17 @@ pub fn profile_name(header: &Header) -> String {
 /// Why the figures of a run are not comparable with anything, if so.
 #[must_use]
 pub fn not_comparable(replay: &Replay) -> Option<String> {
-    incomparable(replay).into_iter().next()
+    let profile = Profile::parse(&replay.header.profile).ok();
+    let (mut suite, mut levels) = (fill_suite(replay), levels(replay, profile.as_ref()).unwrap_or_default());
+    let falls = heat::thermal(replay, suite.as_mut(), &mut levels);
+    incomparable(replay).into_iter().chain(unfair(replay, &falls)).next()
+}
+
+/// Why the moment was none to measure at: the drive was hot, or preflight says so.
+fn unfair(replay: &Replay, falls: &[ThermalLine]) -> Vec<String> {
+    let checks = replay.preflight.iter().filter(|check| check.outcome == CheckOutcome::NotComparable);
+    let refused = checks.map(|check| format!("not comparable: {}", check.message));
+    heat::too_hot(replay, falls).into_iter().chain(refused).collect()
 }
 
 /// What a run is judged by: the user's rules, else those that it was made with.
@@ -203,6 +223,8 @@ fn empty(run: &str, started: &str) -> Report {
         fill: None,
         random_write: Vec::new(),
         fsef: None,
+        thermal: Vec::new(),
+        preflight: Vec::new(),
         environment: Environment::default().0,
         plan: None,
         notes: Vec::new(),

@@ -1,5 +1,7 @@
 //! What a reader must know to believe a run's figures.
 
+use super::heat::disturbances;
+use crate::environment::Outcome;
 use crate::journal::record::Counted;
 use crate::journal::replay::{PhaseReplay, Replay};
 use crate::plan::phase::Work;
@@ -66,6 +68,9 @@ fn simulated(drive: &Simulated) -> String {
 pub(super) fn notes(replay: &Replay, incomparable: &[String]) -> Vec<String> {
     let mut notes: Vec<String> = replay.header.facts.simulated().map(simulated).into_iter().collect();
     notes.extend_from_slice(incomparable);
+    let warned = replay.preflight.iter().filter(|check| check.outcome == Outcome::Warn);
+    notes.extend(warned.map(|check| format!("preflight: {}: {}", check.name, check.message)));
+    notes.extend(disturbances(replay));
     if replay.resumes > 0 {
         notes.push(format!("the run was cut and resumed {} times; no timing spans a cut", replay.resumes));
     }
@@ -74,7 +79,8 @@ pub(super) fn notes(replay: &Replay, incomparable: &[String]) -> Vec<String> {
         notes.push(format!("{} was left out: {}", skipped.what, skipped.reason));
     }
     if replay.header.environment.get("build") == Some("debug") {
-        notes.push("measured by a debug build, which is slower than a release build".to_owned());
+        notes
+            .push("measured by a debug build: not comparable with runs of a release build, and no baseline".to_owned());
     }
     let zeros = |phase: &PhaseReplay| {
         let planned = replay.header.plan.phase(&phase.id);

@@ -1,8 +1,7 @@
 //! From an imported series to what is said of it.
 
 use super::suites::{cliff_line, curve};
-use crate::analysis::analyze::{Analysis, analyze};
-use crate::analysis::cliff;
+use crate::analysis::analyze::{Analysis, analyze_in_segments};
 use crate::analysis::known::Known;
 use crate::analysis::series::{Series, Step};
 use crate::analysis::snia::Evidence;
@@ -17,13 +16,7 @@ pub fn series_report(imported: Imported, drive: Option<Bytes>, range: Option<Byt
     let own = imported.known;
     let known = Known { workload: imported.workload(), drive: drive.or(own.drive), range: range.or(own.range), ..own };
     let series = Series::new(imported.steps.iter().copied());
-    let analysis = analyze(&series, &known);
-    let (cliffs, recoveries) = if imported.segments.is_empty() {
-        (&analysis.cliffs, &analysis.recoveries)
-    } else {
-        let levels = cliff::find_in_segments(&series, &imported.segments);
-        (&levels.cliffs.clone(), &levels.recoveries.clone())
-    };
+    let analysis = analyze_in_segments(&series, &known, &imported.segments);
     SeriesReport {
         kind: imported.kind,
         part: imported.part,
@@ -31,8 +24,8 @@ pub fn series_report(imported: Imported, drive: Option<Bytes>, range: Option<Byt
         seconds: series.elapsed().secs(),
         mean_mb_s: series.mean().map(|rate| rate.mb_s()),
         curve: curve(&series),
-        cliffs: cliffs.iter().map(cliff_line).collect(),
-        recoveries: recoveries.iter().map(cliff_line).collect(),
+        cliffs: analysis.cliffs.iter().map(cliff_line).collect(),
+        recoveries: analysis.recoveries.iter().map(cliff_line).collect(),
         steady: settled(&analysis),
         stalled: stalled(&imported.steps),
         latency: imported.latency.map(|latency| LatencySummary {

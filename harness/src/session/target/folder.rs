@@ -26,11 +26,15 @@ impl Site for FolderTarget {
         open(armed, run, purpose)
     }
 
-    /// A seed that no other run has: the run's id hashed with the moment and the process.
     fn seed(&self, run: &str, _earlier: usize) -> u64 {
-        let digest = Sha256::digest(format!("{run} {} {}", wall::nanos(), std::process::id()));
-        digest.iter().take(8).fold(0, |seed, byte| seed << 8 | u64::from(*byte))
+        unique_seed(run)
     }
+}
+
+/// A seed that no other run has: the run's id hashed with the moment and the process.
+pub(super) fn unique_seed(run: &str) -> u64 {
+    let digest = Sha256::digest(format!("{run} {} {}", wall::nanos(), std::process::id()));
+    digest.iter().take(8).fold(0, |seed, byte| seed << 8 | u64::from(*byte))
 }
 
 impl Held for Opened {

@@ -3,14 +3,17 @@
 //! Each kind has a file of its own, which says how its facts are gathered, how it is held while a run lasts, and which
 //! engines work on it. The rest of `session` knows no kinds.
 
+pub mod device;
 pub mod folder;
 pub mod sim;
 
 use std::fmt;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
+pub use device::DeviceTarget;
 pub use folder::FolderTarget;
 pub use sim::{SimTarget, TargetError};
 
@@ -23,6 +26,8 @@ use crate::units::Bytes;
 pub enum Target {
     /// Files in a folder.
     Folder(FolderTarget),
+    /// A block device.
+    Device(DeviceTarget),
     /// A simulated drive.
     Simulated(Box<SimTarget>),
 }
@@ -81,15 +86,27 @@ pub trait Held {
 }
 
 impl Target {
-    /// What the user named: `sim:` and a drive, else a folder.
+    /// What the user named: `sim:` and a drive, a block device, else a folder.
     ///
     /// # Errors
     /// There is no such simulated drive, or its overrides or faults are wrong.
     pub fn parse(named: &Path) -> Result<Target, TargetError> {
         match named.to_str().and_then(|text| text.strip_prefix(sim::PREFIX)) {
             Some(drive) => Ok(Target::Simulated(Box::new(SimTarget::parse(drive)?))),
+            None if is_block_device(named) => Ok(Target::Device(DeviceTarget(named.to_owned()))),
             None => Ok(Target::from(named.to_owned())),
         }
+    }
+
+    /// The target of a run that was cut: of the same kind as then, whatever has that name by now.
+    ///
+    /// # Errors
+    /// As [`Target::parse`].
+    pub fn of_run(facts: &Facts) -> Result<Target, TargetError> {
+        if facts.block().is_some() {
+            return Ok(Target::Device(DeviceTarget(facts.path.clone())));
+        }
+        Target::parse(&facts.path)
     }
 
     /// What is known of it; writes nothing.
@@ -99,6 +116,7 @@ impl Target {
     pub fn facts(&self) -> Result<Facts, FactsError> {
         match self {
             Target::Folder(folder) => folder.facts(),
+            Target::Device(device) => device.facts(),
             Target::Simulated(sim) => sim.facts(),
         }
     }
@@ -108,9 +126,15 @@ impl Target {
     pub fn kind(&self) -> &'static str {
         match self {
             Target::Folder(_) => "folder",
+            Target::Device(_) => "device",
             Target::Simulated(_) => "sim",
         }
     }
+}
+
+/// Symbolic links followed: `/dev/disk/by-id/…` names a device as well.
+fn is_block_device(path: &Path) -> bool {
+    path.metadata().is_ok_and(|meta| meta.file_type().is_block_device())
 }
 
 impl From<PathBuf> for Target {
@@ -130,7 +154,7 @@ impl From<SimTarget> for Target {
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Target::Folder(FolderTarget(path)) => write!(f, "{}", path.display()),
+            Target::Folder(FolderTarget(path)) | Target::Device(DeviceTarget(path)) => write!(f, "{}", path.display()),
             Target::Simulated(sim) => write!(f, "{}{}", sim::PREFIX, sim.text()),
         }
     }

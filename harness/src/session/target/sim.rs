@@ -131,6 +131,7 @@ impl Site for SimTarget {
             write_cache: None,
             backing_file: None,
             stack: Vec::new(),
+            details: target::Details::default(),
         };
         let path = PathBuf::from(format!("{PREFIX}{}", self.text));
         Ok(Facts { path, drive: Some(drive), place: Place::Simulated(known) })

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::mounts::Mounts;
 use super::sysfs::{self, Host, attribute, flag, number};
-use super::{Device, Drive, Layer, text};
+use super::{Device, Drive, Layer, Member, controller as asked, details, text};
 use crate::units::Bytes;
 
 /// Deeper stacks than anybody builds; guards against a tree that goes in circles.
@@ -30,13 +30,13 @@ pub(super) fn read(device: Device, host: &Host, mounts: &Mounts) -> Option<Drive
         _ => top,
     };
     let reached = Reached::read(source);
-    Some(Drive {
+    let mut drive = Drive {
         name: sysfs::name(top),
         device: sysfs::number_of(top).unwrap_or(device),
         model: model(source),
         serial: serial(source),
         firmware: ["device/firmware_rev", "device/rev", "device/fwrev"].iter().find_map(|name| attribute(source, name)),
-        wwid: ["wwid", "device/wwid", "dm/uuid", "md/uuid"].iter().find_map(|name| attribute(source, name)),
+        wwid: wwid(source),
         transport: transport(source),
         driver_version: reached
             .driver
@@ -53,7 +53,43 @@ pub(super) fn read(device: Device, host: &Host, mounts: &Mounts) -> Option<Drive
         write_cache: attribute(top, "queue/write_cache"),
         backing_file: attribute(top, "loop/backing_file"),
         stack,
-    })
+        details: details::read(top, source),
+    };
+    if physical.len() > 1 {
+        drive.details.members = physical.iter().map(|source| member(source, host)).collect();
+    } else if host.is_this() {
+        asked::ask(&mut drive, source);
+    }
+    Some(drive)
+}
+
+/// The physical drives beneath `device`: their folders in the tree.
+pub(super) fn sources(device: Device, host: &Host, mounts: &Mounts) -> Vec<PathBuf> {
+    let Some(dir) = host.block(device) else { return Vec::new() };
+    let mut physical = Vec::new();
+    descend(&dir, host, mounts, &mut Vec::new(), &mut physical);
+    physical.sort();
+    physical.dedup();
+    physical
+}
+
+/// One of several drives beneath a stack.
+fn member(source: &Path, host: &Host) -> Member {
+    // The tree has a folder for each, so that only what it says is needed.
+    let drive = sysfs::number_of(source).and_then(|device| read(device, host, &Mounts::default()));
+    let Some(drive) = drive else { return Member { name: sysfs::name(source), ..Member::default() } };
+    Member { name: drive.name, model: drive.model, serial: drive.serial, firmware: drive.firmware, link: drive.link }
+}
+
+/// The link that a physical drive trained at.
+pub(super) fn trained(source: &Path) -> Option<String> {
+    Reached::read(source).link
+}
+
+/// The worldwide identity; of SCSI disks behind older kernels, from page 83h of their vital product data.
+fn wwid(source: &Path) -> Option<String> {
+    let named = ["wwid", "device/wwid", "dm/uuid", "md/uuid"].iter().find_map(|name| attribute(source, name));
+    named.or_else(|| details::vpd83(&std::fs::read(source.join("device/vpd_pg83")).ok()?))
 }
 
 /// The block devices directly beneath a whole device.
@@ -114,7 +150,7 @@ pub(super) fn carrier_of(file: &Path, host: &Host, mounts: &Mounts) -> Option<De
 }
 
 /// What a whole device is: of a stacked one its method, of a drive its transport.
-fn kind(disk: &Path) -> String {
+pub(super) fn kind(disk: &Path) -> String {
     let transport = transport(disk);
     match transport.as_deref() {
         Some("dm") => mapped_kind(disk),
@@ -237,7 +273,7 @@ impl Reached {
 
 /// The device's place in the tree. With NVMe's native multipath a disk hangs below a subsystem, which links to its
 /// controllers; the first is taken.
-fn controller(disk: &Path) -> Option<PathBuf> {
+pub(super) fn controller(disk: &Path) -> Option<PathBuf> {
     let device = disk.join("device").canonicalize().ok()?;
     if !sysfs::name(&device).starts_with("nvme-subsys") {
         return Some(device);
@@ -247,17 +283,22 @@ fn controller(disk: &Path) -> Option<PathBuf> {
 
 /// PCIe: `8.0 GT/s PCIe` and `4`. SATA: `ata1/link1/ata_link/link1/sata_spd`.
 fn link(at: &Path) -> Option<String> {
-    let speed = attribute(at, "current_link_speed").filter(|speed| !speed.starts_with("Unknown"));
-    let width = attribute(at, "current_link_width").filter(|width| width != "0" && width != "255");
-    if let Some((speed, width)) = speed.zip(width) {
+    if let Some(link) = pci_link(at, "current_link_speed", "current_link_width") {
         // Ahead of the driver only an NVMe controller's own folder has these; others are asked before they get here.
-        return is_nvme(at).then(|| format!("{speed} x{width}"));
+        return is_nvme(at).then_some(link);
     }
     let port = sysfs::name(at).strip_prefix("ata")?.parse::<u32>().ok()?;
     attribute(at, &format!("link{port}/ata_link/link{port}/sata_spd")).filter(|speed| speed != "<unknown>")
 }
 
-fn is_nvme(at: &Path) -> bool {
+/// Speed and width of a PCIe function's link, from the attributes of these names.
+pub(super) fn pci_link(at: &Path, speed: &str, width: &str) -> Option<String> {
+    let speed = attribute(at, speed).filter(|speed| !speed.starts_with("Unknown"))?;
+    let width = attribute(at, width).filter(|width| width != "0" && width != "255")?;
+    Some(format!("{speed} x{width}"))
+}
+
+pub(super) fn is_nvme(at: &Path) -> bool {
     at.join("nvme").is_dir()
 }
 

@@ -26,16 +26,34 @@ pub enum FactsError {
     /// A regular file, socket or pipe.
     #[error("reading the target {}: it is no folder. Name the folder in which the test files may be made.", .0.display())]
     NotAFolder(PathBuf),
-    /// A block device, whole or a partition.
+    /// A block device, by a caller who wants a folder.
     #[error(
-        "reading the target {}: it is a block device, and this version measures folders only. \
-         Mount a filesystem that lies on it and name a folder there.", .0.display()
+        "reading the target {}: it is a block device and no folder. Name a folder on a filesystem that lies on it.",
+        .0.display()
     )]
     BlockDevice(PathBuf),
+    /// A block device that this user may not read.
+    #[error(
+        "reading the target {}: this user may not read the device, and so cannot know what lies on it. \
+         Run as root, or name a folder on a filesystem that lies on it.", .0.display()
+    )]
+    DeviceNotAllowed(PathBuf),
+    /// A device node with nothing behind it.
+    #[error(
+        "reading the target {}: there is no drive or medium behind it. Look whether the drive is still attached.",
+        .0.display()
+    )]
+    NoMedium(PathBuf),
+    /// The kernel's tree does not show the device.
+    #[error(
+        "reading the target {}: /sys does not show this device, so that nobody can know what uses it. \
+         Mount /sys, or run outside the container.", .0.display()
+    )]
+    NotInTree(PathBuf),
     /// Such as `/dev/nvme0` or `/dev/null`.
     #[error(
         "reading the target {}: it is a character device, which stores nothing. \
-         Name a folder on the drive to be measured.", .0.display()
+         Name a folder on the drive to be measured, or the drive's block device.", .0.display()
     )]
     CharacterDevice(PathBuf),
     /// A folder on the way may not be entered, or the target not be looked at.
@@ -114,15 +132,24 @@ pub(super) fn read(path: &Path, host: &Host) -> Result<Facts, FactsError> {
     Ok(Facts { path, drive, place: Place::Folder(known) })
 }
 
-/// The canonical path and one descriptor of it, or why not.
-fn open(named: &Path) -> Result<(PathBuf, OwnedFd), FactsError> {
-    let said = |source: io::Error| match source.kind() {
+fn said(named: &Path, source: io::Error) -> FactsError {
+    match source.kind() {
         io::ErrorKind::NotFound => FactsError::Missing(named.to_owned()),
         io::ErrorKind::NotADirectory => FactsError::NotAFolder(named.to_owned()),
         io::ErrorKind::PermissionDenied => FactsError::NoPermission(named.to_owned()),
         _ => FactsError::System { operation: "reading the target", path: named.to_owned(), source },
-    };
-    let path = named.canonicalize().map_err(said)?;
+    }
+}
+
+/// The path without symbolic links: what the user named cannot lead elsewhere later.
+pub(super) fn canonical(named: &Path) -> Result<PathBuf, FactsError> {
+    named.canonicalize().map_err(|source| said(named, source))
+}
+
+/// The canonical path and one descriptor of it, or why not.
+fn open(named: &Path) -> Result<(PathBuf, OwnedFd), FactsError> {
+    let path = canonical(named)?;
+    let said = |source| said(named, source);
     let kind = fs::metadata(&path).map_err(said)?.file_type();
     match () {
         () if kind.is_block_device() => return Err(FactsError::BlockDevice(path)),

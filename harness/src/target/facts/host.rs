@@ -3,13 +3,14 @@
 //! The names are a contract with baselines and reports. Nothing that changes at each boot or in each container is
 //! noted: kernel names of devices, host names, container ids.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
-use super::sysfs::{attribute, children};
-use super::{Drive, Facts, Filesystem, Place, Simulated};
+use super::sysfs::{Host, attribute, children};
+use super::{Drive, Facts, Filesystem, Place, Simulated, limits};
 use crate::environment::Environment;
 use crate::units::GIB;
 
@@ -23,8 +24,18 @@ pub fn environment(facts: &Facts) -> Environment {
         Place::Folder(folder) => {
             note_host(&mut env);
             note_system(&mut env, Path::new("/sys"), Path::new("/proc"));
+            let limits = limits::read(&Host::this(), facts.drive.as_ref().map(|drive| drive.device));
+            env.note("host.limits", (!limits.is_empty()).then(|| limits.join(", ")));
             note_filesystem(&mut env, &folder.filesystem);
-            env.note("build", Some(if cfg!(debug_assertions) { "debug" } else { "release" }));
+            note_build(&mut env);
+        }
+        Place::Device(block) => {
+            note_host(&mut env);
+            note_system(&mut env, Path::new("/sys"), Path::new("/proc"));
+            note_build(&mut env);
+            env.note("purge", Some(if block.discard_granularity.is_some() { "discard" } else { "none" }));
+            let members = block.members.join(", ");
+            env.note("stack.members", Some(members));
         }
         // Virtual time passes alike on every machine: nothing of this one could explain a difference.
         Place::Simulated(simulated) => note_simulated(&mut env, simulated),
@@ -34,6 +45,10 @@ pub fn environment(facts: &Facts) -> Environment {
         note_drive(&mut env, drive, carriers);
     }
     env
+}
+
+fn note_build(env: &mut Environment) {
+    env.note("build", Some(if cfg!(debug_assertions) { "debug" } else { "release" }));
 }
 
 fn note_host(env: &mut Environment) {
@@ -59,6 +74,8 @@ fn note_system(env: &mut Environment, sys: &Path, proc: &Path) {
     env.note("governor", (!governors.is_empty()).then(|| governors.join(", ")));
     let iommus = sys.join("class/iommu");
     env.note("iommu", iommus.is_dir().then(|| if children(&iommus).is_empty() { "off" } else { "on" }));
+    // Every processor has it; the first one stands for all.
+    env.note("host.microcode", attribute(&cpus, "cpu0/microcode/version").or_else(|| microcode(proc)));
     env.note("host.virtual", virtual_machine(sys, proc));
     env.note("host.container", container(proc));
 }
@@ -74,6 +91,12 @@ fn virtual_machine(sys: &Path, proc: &Path) -> Option<String> {
         return None;
     }
     Some(attribute(sys, "class/dmi/id/sys_vendor").unwrap_or_else(|| "yes".to_owned()))
+}
+
+fn microcode(proc: &Path) -> Option<String> {
+    let cpuinfo = fs::read_to_string(proc.join("cpuinfo")).ok()?;
+    let line = cpuinfo.lines().find(|line| line.starts_with("microcode"))?;
+    line.split_once(':').map(|(_, version)| version.trim().to_owned())
 }
 
 /// The engine that made the container we run in, as its marker files say.
@@ -102,7 +125,7 @@ fn note_simulated(env: &mut Environment, simulated: &Simulated) {
 fn note_drive(env: &mut Environment, drive: &Drive, carriers: usize) {
     let yes_no = |flag: bool| if flag { "yes" } else { "no" };
     env.note("drive.model", drive.model.as_deref());
-    env.note("drive.firmware", drive.firmware.as_deref());
+    env.note("drive.firmware", drive.firmware.clone().or_else(|| firmware_of_members(drive)));
     let driver = drive.driver.as_ref().map(|driver| match &drive.driver_version {
         Some(version) => format!("{driver} {version}"),
         None => driver.clone(),
@@ -116,9 +139,40 @@ fn note_drive(env: &mut Environment, drive: &Drive, carriers: usize) {
     env.note("drive.size", drive.size.map(|size| size.0.to_string()));
     env.note("drive.logical_block", drive.logical_block.map(|block| block.0.to_string()));
     env.note("drive.physical_block", drive.physical_block.map(|block| block.0.to_string()));
+    note_details(env, drive);
     let layers: Vec<&str> = drive.stack.iter().map(|layer| layer.kind.as_str()).collect();
     let stack = layers.join(" > ");
     env.note("stack", Some(if carriers > 1 { format!("{carriers} × {stack}") } else { stack }));
+}
+
+/// Each firmware that a member of the stack has, and the members by model.
+fn firmware_of_members(drive: &Drive) -> Option<String> {
+    let known = drive.details.members.iter().filter_map(|member| member.firmware.clone());
+    let firmware: BTreeSet<String> = known.collect();
+    (!firmware.is_empty()).then(|| firmware.into_iter().collect::<Vec<_>>().join(", "))
+}
+
+fn note_details(env: &mut Environment, drive: &Drive) {
+    let details = &drive.details;
+    let number = |number: Option<u64>| number.map(|number| number.to_string());
+    env.note("drive.lba_format", details.lba_format.as_deref());
+    env.note("drive.link_most", details.link_most.as_deref());
+    env.note("drive.link_port", details.link_port.as_deref());
+    env.note("drive.aspm", details.aspm.as_deref());
+    env.note("drive.device_write_cache", details.device_write_cache.as_deref());
+    env.note("drive.power_state", number(details.power_state));
+    env.note("drive.apst", details.apst.as_deref());
+    env.note("drive.queue_requests", number(details.queue_requests));
+    env.note("drive.hardware_queues", number(details.hardware_queues));
+    env.note("drive.largest_transfer", number(details.largest_transfer.map(|bytes| bytes.0)));
+    env.note("drive.numa_node", number(details.numa_node));
+    env.note("drive.discard_granularity", number(details.discard_granularity.map(|bytes| bytes.0)));
+    env.note("drive.temperature_c", details.condition.temperature_c.map(|degrees| degrees.to_string()));
+    env.note("drive.percentage_used", number(details.condition.percentage_used));
+    let members: BTreeSet<&str> = details.members.iter().filter_map(|member| member.model.as_deref()).collect();
+    let count = details.members.len();
+    let models = members.into_iter().collect::<Vec<_>>().join(", ");
+    env.note("drive.members", (count > 0).then(|| format!("{count} × {models}")));
 }
 
 /// Without the options that differ from one mount or container to the next though nothing changed.

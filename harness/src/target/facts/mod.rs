@@ -1,22 +1,33 @@
-//! What is known of a target: the types, and gathering them for a folder.
+//! What is known of a target: the types, and gathering them for a folder or a block device.
 //!
 //! What differs between kinds of targets is in [`Place`]; all else is common.
 //!
-//! `mounts` and `dm` parse text, `drive` and `pool` read sysfs, `quota` asks the filesystem,
-//! `host` reads what surrounds the target. Judges nothing: that is `guard`'s.
+//! `mounts` and `dm` parse text, `drive`, `details`, `uses` and `pool` read sysfs, `controller` asks the drive itself,
+//! `quota` the filesystem, `host` reads what surrounds the target. Judges nothing: that is `guard`'s.
 //! What is unknown is absent, never zero or empty.
 
+mod block;
+mod contents;
+mod controller;
+mod details;
+pub mod devices;
 mod dm;
 mod drive;
 mod folder;
 mod host;
+mod identity;
+mod limits;
 mod mounts;
+mod nvme;
+mod openers;
 mod pool;
 mod quota;
 #[cfg(test)]
 mod recorded;
+mod smartctl;
 mod sysfs;
 mod text;
+mod uses;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -24,8 +35,14 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::block::Block;
+pub(super) use self::block::identity_now;
+pub use self::contents::Contents;
+pub use self::details::{Condition, Details, Member};
 pub use self::folder::FactsError;
 pub use self::host::environment;
+pub use self::identity::Identity;
+pub use self::uses::{Use, User};
 use crate::units::Bytes;
 
 /// What is known of a target before anything is written to it.
@@ -48,6 +65,9 @@ pub enum Place {
     /// Files in a folder of our own inside a folder.
     #[serde(rename = "folder")]
     Folder(Folder),
+    /// A block device, all of it but a margin at each end.
+    #[serde(rename = "device")]
+    Device(Box<Block>),
     /// A simulated drive, all of it.
     #[serde(rename = "sim")]
     Simulated(Simulated),
@@ -162,6 +182,9 @@ pub struct Drive {
     pub backing_file: Option<String>,
     /// All block devices from the filesystem's down to the lowest known, depth first.
     pub stack: Vec<Layer>,
+    /// What else is known of it.
+    #[serde(default)]
+    pub details: Details,
 }
 
 /// One block device of a stack.
@@ -221,10 +244,41 @@ impl Facts {
         folder::read(path, &sysfs::Host::this())
     }
 
+    /// Gathers what is known of the block device at `path`, symbolic links followed. Writes nothing.
+    ///
+    /// # Errors
+    /// The path is missing, no block device, or may not be read: that takes root on most hosts.
+    pub fn read_device(path: &Path) -> Result<Facts, FactsError> {
+        block::read(folder::canonical(path)?, &sysfs::Host::this())
+    }
+
+    /// What uses a block device; none where this host's tree does not have it, or the mounts are not to be read.
+    #[must_use]
+    pub fn uses(device: Device) -> Option<Vec<Use>> {
+        let host = sysfs::Host::this();
+        uses::read(device, &host, &host.mounts().ok()?)
+    }
+
     /// What is known of a folder, if it is one.
     #[must_use]
     pub fn folder(&self) -> Option<&Folder> {
         if let Place::Folder(folder) = &self.place { Some(folder) } else { None }
+    }
+
+    /// What is known of a block device, if it is one.
+    #[must_use]
+    pub fn block(&self) -> Option<&Block> {
+        if let Place::Device(block) = &self.place { Some(block) } else { None }
+    }
+
+    /// The block devices whose counters show whether writes reach the drive.
+    #[must_use]
+    pub fn carriers(&self) -> &[Device] {
+        match &self.place {
+            Place::Folder(folder) => &folder.filesystem.carriers,
+            Place::Device(block) => std::slice::from_ref(&block.device),
+            Place::Simulated(_) => &[],
+        }
     }
 
     /// What is known of a simulated drive, if it is one.
@@ -238,6 +292,7 @@ impl Facts {
     pub fn free(&self) -> Bytes {
         match &self.place {
             Place::Folder(folder) => folder.filesystem.free,
+            Place::Device(block) => block.capacity(),
             Place::Simulated(simulated) => simulated.capacity,
         }
     }
@@ -247,6 +302,7 @@ impl Facts {
     pub fn available(&self) -> Bytes {
         match &self.place {
             Place::Folder(folder) => folder.filesystem.available,
+            Place::Device(block) => block.capacity(),
             Place::Simulated(simulated) => simulated.capacity,
         }
     }
@@ -278,6 +334,7 @@ impl Place {
     pub fn kind(&self) -> &'static str {
         match self {
             Place::Folder(_) => "folder",
+            Place::Device(_) => "device",
             Place::Simulated(_) => "sim",
         }
     }
@@ -311,5 +368,30 @@ impl TryFrom<String> for Device {
 impl From<Device> for String {
     fn from(device: Device) -> String {
         device.to_string()
+    }
+}
+
+/// The physical drives beneath a device, as folders of this host's tree.
+pub(super) fn sources(device: Device) -> Vec<PathBuf> {
+    let host = sysfs::Host::this();
+    let mounts = host.mounts().unwrap_or_default();
+    drive::sources(device, &host, &mounts)
+}
+
+/// What is looked at again while a run goes on, of a physical drive's folder.
+pub(super) mod watched {
+    use std::path::Path;
+
+    pub(in crate::target) use super::controller::{condition, has_ocp, names};
+    use super::{Condition, details, drive};
+
+    /// Temperature and the kernel's own counters: no command to the drive.
+    pub(in crate::target) fn cheap(source: &Path) -> Condition {
+        Condition { counters: details::counters(source), ..details::temperature(source) }
+    }
+
+    /// The link as trained.
+    pub(in crate::target) fn link(source: &Path) -> Option<String> {
+        drive::trained(source)
     }
 }

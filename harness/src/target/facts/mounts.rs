@@ -34,6 +34,11 @@ impl Mounts {
         Mounts(table.split(|&b| b == b'\n').filter_map(line).collect())
     }
 
+    /// All of them.
+    pub(super) fn all(&self) -> &[Mount] {
+        &self.0
+    }
+
     /// The mount that the absolute `path` lies on; `id` is what statx(2) says (since Linux 5.8), if it does.
     ///
     /// Without it the path is walked as the kernel does: a mount covers what was at its mount point before, and
@@ -124,7 +129,8 @@ fn number(field: &[u8]) -> Option<u64> {
     str::from_utf8(field).ok()?.parse().ok()
 }
 
-fn path(field: &[u8]) -> PathBuf {
+/// A path as the kernel's tables write it.
+pub(super) fn path(field: &[u8]) -> PathBuf {
     PathBuf::from(OsString::from_vec(unescape(field)))
 }
 

@@ -63,6 +63,8 @@ impl Tree {
     /// Lays the device at `upper` over the one at `lower`.
     pub(super) fn over(&self, upper: &str, lower: &str) -> &Tree {
         let name = Path::new(lower).file_name().unwrap().to_str().unwrap();
+        let holder = Path::new(upper).file_name().unwrap().to_str().unwrap();
+        self.link(&format!("sys/devices/{lower}/holders/{holder}"), &format!("sys/devices/{upper}"));
         self.link(&format!("sys/devices/{upper}/slaves/{name}"), &format!("sys/devices/{lower}"))
     }
 }

@@ -30,6 +30,11 @@ impl Host {
         host
     }
 
+    /// Whether this is the host that runs us, and not a recorded one: only then a drive can be asked.
+    pub(super) fn is_this(&self) -> bool {
+        self.sys == Path::new("/sys")
+    }
+
     /// The mount table of this process.
     pub(super) fn mounts(&self) -> std::io::Result<Mounts> {
         fs::read(self.proc.join("self/mountinfo")).map(|table| Mounts::parse(&table))

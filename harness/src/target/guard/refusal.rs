@@ -6,13 +6,21 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use super::SMALL_PLAN;
+use super::{DeviceRefusal, SMALL_PLAN};
 use crate::units::Bytes;
 
 /// Why a plan may not run on a target; nothing was written.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Refusal {
+    /// A block device that may not be erased.
+    #[error("{} {why}.", .path.display())]
+    Device {
+        /// The target.
+        path: PathBuf,
+        /// Why.
+        why: DeviceRefusal,
+    },
     /// A simulated drive that the plan does not fit on.
     #[error(
         "The plan needs {need}, and {} has {capacity}. \

@@ -43,7 +43,7 @@ fn check(change: impl Fn(&mut Facts), gb: u64, fill: Option<&str>, words: Option
     let mut facts = facts();
     change(&mut facts);
     let need = Need { space: Bytes(gb * GB), writes: Bytes(10 * gb * GB) };
-    let consent = Consent { fill_volume: fill.map(PathBuf::from) };
+    let consent = Consent { fill_volume: fill.map(PathBuf::from), ..Consent::default() };
     match (guard(facts.clone(), &need, &consent), words) {
         (Ok(armed), None) => assert_eq!(armed.facts(), &facts),
         (Err(refusal), Some(words)) => assert!(refusal.to_string().contains(words), "{refusal}"),
@@ -169,7 +169,7 @@ fn what_would_run_out_beneath_is_refused_with_both_numbers() {
 fn check_usable(change: impl Fn(&mut Facts), fill: Option<&str>, expect: u64) {
     let mut facts = facts();
     change(&mut facts);
-    let consent = Consent { fill_volume: fill.map(PathBuf::from) };
+    let consent = Consent { fill_volume: fill.map(PathBuf::from), ..Consent::default() };
     let usable = facts.usable(&consent);
     assert_eq!(usable.0, expect);
     let plan = |bytes: u64| Need { space: Bytes(bytes), writes: Bytes(bytes) };
@@ -203,7 +203,7 @@ fn a_simulated_drive_may_be_filled_to_its_last_byte_and_has_no_volume() {
     };
     let facts = Facts { path: "sim:this".into(), drive: None, place: Place::Simulated(drive) };
     let check = |space, fill: Option<&str>, words: Option<&str>| {
-        let consent = Consent { fill_volume: fill.map(PathBuf::from) };
+        let consent = Consent { fill_volume: fill.map(PathBuf::from), ..Consent::default() };
         let refusal = guard(facts.clone(), &Need { space: Bytes(space), writes: Bytes(space) }, &consent).err();
         let text = refusal.map(|refusal| refusal.to_string());
         assert_eq!(text.is_some(), words.is_some(), "{text:?}");
@@ -217,7 +217,7 @@ fn a_simulated_drive_may_be_filled_to_its_last_byte_and_has_no_volume() {
 
 #[test]
 fn a_wrong_volume_makes_nothing_more_usable() {
-    let consent = Consent { fill_volume: Some("/mnt/other".into()) };
+    let consent = Consent { fill_volume: Some("/mnt/other".into()), ..Consent::default() };
     assert_eq!(facts().usable(&consent), Bytes(950 * GB));
 }
 

@@ -19,13 +19,21 @@ Examples:
         accept these runs, and show what that changes in the baseline's file
   cargo xtask storage-check baseline show baselines/acme-turbo960-960gb-folder/quick.toml";
 
+pub(crate) const SELF_TEST_EXAMPLES: &str = "\
+Examples:
+  cargo xtask storage-check self-test
+        seconds; exits with 4 if this build of the gate breaks one of its claims
+  cargo xtask storage-check self-test --table --draws 10000
+        the table in docs/rules-compared.md";
+
 /// Against what a run is judged, and how strictly.
 #[derive(Args, Debug)]
 pub(crate) struct Judged {
     /// Folder of the baselines
     #[arg(long, value_name = "DIR", default_value = "baselines")]
     pub(crate) baselines: PathBuf,
-    /// What may have changed since the baseline because it is tested; everything else must match
+    /// What may have changed since the baseline because it is tested; everything else must match. Known are firmware,
+    /// driver, kernel, link, write-cache, scheduler, options, program, and facts as report.json names them
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "firmware,driver,kernel")]
     pub(crate) under_test: Vec<String>,
     /// Exit with 6 where there is no baseline to compare with [default: true where CI is set and not empty]

@@ -30,6 +30,7 @@ pub(crate) mod bench;
 use serde::Deserialize;
 
 use super::{Model, Request};
+use crate::sample::telemetry::Throttling;
 use crate::units::{Bytes, Nanos, Span};
 use credits::{Credits, CreditsSpec};
 use noise::{Noise, NoiseSpec};
@@ -228,6 +229,11 @@ impl Model for DriveModel {
         }
         // Whole nanoseconds hold for 2^53 of them, 104 days; and no completion before its request.
         Nanos((self.busy + self.latency) as u64).max(now)
+    }
+
+    #[inline]
+    fn throttling(&self) -> Option<Throttling> {
+        self.thermal.as_ref().map(Thermal::throttling)
     }
 }
 

@@ -8,6 +8,7 @@
 use serde::Deserialize;
 
 use super::setting::Setting;
+use crate::sample::telemetry::Throttling;
 use crate::units::{Share, Span};
 
 /// Heat as a drive's file describes it.
@@ -44,6 +45,8 @@ pub(super) struct Thermal {
     slowed_to: f64,
     temperature: f64,
     slowed: bool,
+    /// How often it began to slow down.
+    events: u64,
 }
 
 impl Thermal {
@@ -55,6 +58,7 @@ impl Thermal {
             slowed_to: spec.slowed_to.0.fraction() * setting.floor / setting.fast,
             temperature: 0.0,
             slowed: false,
+            events: 0,
         }
     }
 
@@ -64,8 +68,14 @@ impl Thermal {
         let power = if self.slowed { self.slowed_to } else { 1.0 };
         let ns = ns / power;
         self.approach(power, ns);
-        self.slowed = if self.slowed { self.temperature > self.cool } else { self.temperature > self.hot };
+        let before = self.slowed;
+        self.slowed = if before { self.temperature > self.cool } else { self.temperature > self.hot };
+        self.events += u64::from(self.slowed && !before);
         ns
+    }
+
+    pub(super) fn throttling(&self) -> Throttling {
+        Throttling { now: self.slowed, events: self.events }
     }
 
     pub(super) fn idle(&mut self, ns: f64) {
@@ -113,5 +123,6 @@ mod tests {
         }
         thermal.idle(1e12);
         assert!(thermal.temperature < 1e-3 && !thermal.slowed, "rest cools");
+        assert_eq!(thermal.throttling(), Throttling { now: false, events: 3 });
     }
 }

@@ -1,0 +1,45 @@
+//! Readings of drive and host between samples and between phases, and what the run does about heat.
+//!
+//! Knows no source of them: the session hands one in. Never called by a thread that does I/O.
+
+use super::phases::now;
+use super::{Run, Stopped};
+use crate::engine::EngineFactory;
+use crate::journal::record::Record;
+use crate::sample::telemetry::Telemetry;
+use crate::units::Nanos;
+
+/// Reads what drive and host say of themselves, if a reading is due at this moment of the run's clock; at a border
+/// between phases, where it is told so, one always is.
+pub type Gauge<'a> = dyn FnMut(Nanos, bool) -> Option<Telemetry> + 'a;
+
+impl<'a, F: EngineFactory> Run<'a, F> {
+    /// Lets somebody read what drive and host say of themselves, between samples and by the thread that keeps the
+    /// journal. At the drive's own warning temperature the run waits before a phase, and stops within one.
+    #[must_use]
+    pub fn gauged_by(self, gauge: &'a mut Gauge<'a>) -> Run<'a, F> {
+        Run { gauge: Some(gauge), ..self }
+    }
+
+    /// Notes a reading, if one is due; gives °C and limit where the drive is as hot as it warns of.
+    pub(super) fn read_gauge(&mut self, at: Nanos, border: bool) -> Result<Option<(i64, i64)>, Stopped> {
+        let Some(reading) = self.gauge.as_mut().and_then(|gauge| gauge(at, border)) else { return Ok(None) };
+        let hot = reading.too_hot();
+        self.sink.record(Record::Telemetry(Box::new(reading)))?;
+        Ok(hot)
+    }
+
+    /// Before a phase: waits while the drive is as hot as it warns of, a quarter of an hour at the most.
+    pub(super) fn cool_down(&mut self, engines: &mut [F::Engine]) -> Result<(), Stopped> {
+        const STEP: Nanos = Nanos(5_000_000_000);
+        const MOST: Nanos = Nanos(900_000_000_000);
+        let begun = now(engines);
+        while let Some((hot, warning)) = self.read_gauge(now(engines), true)? {
+            if now(engines).saturating_sub(begun) >= MOST {
+                return Err(Stopped::TooHot { now: hot, warning });
+            }
+            self.rest(engines, STEP)?;
+        }
+        Ok(())
+    }
+}

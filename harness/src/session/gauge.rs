@@ -1,0 +1,28 @@
+//! Telemetry of a run: a simulated drive's own word, else what a probe of the real one reads.
+
+use crate::engine::EngineFactory;
+use crate::sample::telemetry::{Telemetry, Throttling};
+use crate::target::Facts;
+use crate::target::probe::Probe;
+use crate::units::Nanos;
+
+/// Between readings of a simulated drive whose state does not change.
+const STEADY: Nanos = Nanos(5_000_000_000);
+
+/// Gives a reading whenever one is due: see [`Gauge`](crate::run::Gauge).
+pub(super) fn gauge<'a, F: EngineFactory>(
+    facts: &Facts,
+    factory: &'a F,
+) -> impl FnMut(Nanos, bool) -> Option<Telemetry> + use<'a, F> {
+    let mut probe = Probe::new(facts);
+    let mut last: Option<(Nanos, Throttling)> = None;
+    move |at, border| {
+        let Some(now) = factory.throttling() else { return probe.as_mut()?.read(at, border) };
+        let due = last.is_none_or(|(since, before)| before != now || at.saturating_sub(since) >= STEADY);
+        if !border && !due {
+            return None;
+        }
+        last = Some((at, now));
+        Some(Telemetry { at_ns: at, throttling: Some(now), ..Telemetry::default() })
+    }
+}

@@ -1,0 +1,188 @@
+//! Asks drives themselves: NVMe by admin commands, others through smartctl where it is installed.
+//!
+//! Both need root, or a kernel and node that let others ask; what was not answered is noted in words and stays
+//! unknown. Sends only questions, never anything that changes a drive; parses nothing (`nvme`, `smartctl`).
+
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+use xshell::{Shell, cmd};
+
+use super::sysfs::{self, attribute, number};
+use super::{Condition, Drive, nvme, smartctl, text};
+use crate::target::ioctl::{NvmeQuestion, nvme_ask};
+
+/// Bytes of an Identify page and of a log page.
+const IDENTIFY: usize = 4096;
+const LOG: usize = 512;
+/// NVMe: the features, and log pages, that are asked for.
+const POWER: u8 = 0x02;
+const VOLATILE_WRITE_CACHE: u8 = 0x06;
+const AUTONOMOUS_POWER: u8 = 0x0C;
+const SMART: u8 = 0x02;
+const OCP_SMART: u8 = 0xC0;
+
+/// Adds to `drive` what the physical drive at `source` answers.
+pub(super) fn ask(drive: &mut Drive, source: &Path) {
+    let name = sysfs::name(source);
+    if name.starts_with("nvme") {
+        ask_nvme(drive, source);
+    } else if matches!(drive.transport.as_deref(), Some("sata" | "sas" | "scsi" | "usb")) {
+        ask_others(drive, source);
+    }
+}
+
+/// Whether the drive has OCP's log page. One that has not may count the question as an error.
+pub(in crate::target) fn has_ocp(source: &Path) -> bool {
+    let page = |file: File| nvme_page(&file, NvmeQuestion::Log(OCP_SMART), LOG).ok().and_then(|page| nvme::ocp(&page));
+    sysfs::name(source).starts_with("nvme") && open(&node(source)).ok().and_then(page).is_some()
+}
+
+/// How the drive is now: log pages only, and OCP's only from a drive that has it.
+pub(in crate::target) fn condition(source: &Path, ocp: bool) -> Condition {
+    let mut condition = super::details::temperature(source);
+    condition.counters = super::details::counters(source);
+    if sysfs::name(source).starts_with("nvme") {
+        if let Ok(file) = open(&node(source)) {
+            // A drive that does not answer now was named when the run began.
+            let _ = add_logs(&mut condition, &file, ocp);
+        }
+    } else if let Some(answer) = smartctl_output(&node(source)).ok().and_then(|text| smartctl::parse(&text)) {
+        condition.add(answer.condition);
+    }
+    condition
+}
+
+fn ask_nvme(drive: &mut Drive, source: &Path) {
+    let node = node(source);
+    let file = match open(&node) {
+        Ok(file) => file,
+        Err(why) => return drive.details.unread.push(unread("what the drive says of itself", &node, why)),
+    };
+    match nvme_page(&file, NvmeQuestion::Controller, IDENTIFY).map(|page| nvme::controller(&page)) {
+        Ok(Some(controller)) => add_controller(drive, &file, &controller),
+        Ok(None) => {}
+        Err(why) => drive.details.unread.push(unread("Identify Controller", &node, why)),
+    }
+    let number = number(source, "nsid").and_then(|number| u32::try_from(number).ok());
+    let page = number.map(|number| nvme_page(&file, NvmeQuestion::Namespace(number), IDENTIFY));
+    if let Some(namespace) = page.and_then(Result::ok).and_then(|page| nvme::namespace(&page)) {
+        let details = &mut drive.details;
+        details.lba_format = Some(namespace.lba_format);
+        details.used = namespace.used;
+        details.nguid = namespace.nguid.or(details.nguid.take());
+        details.eui64 = namespace.eui64.or(details.eui64.take());
+        details.reads_after_discard = namespace.after_discard.map(str::to_owned);
+    }
+    if add_logs(&mut drive.details.condition, &file, true).is_err() {
+        drive.details.unread.push(format!("the health log of {}", node.display()));
+    }
+}
+
+fn add_controller(drive: &mut Drive, file: &File, controller: &nvme::Controller) {
+    drive.model = text::clean(&controller.model).or(drive.model.take());
+    drive.serial = text::clean(&controller.serial).or(drive.serial.take());
+    drive.firmware = text::clean(&controller.firmware).or(drive.firmware.take());
+    let feature = |number| nvme_ask(file.as_fd(), NvmeQuestion::Feature(number), &mut []).ok();
+    let on_off = |value: u32| if value & 1 == 1 { "on" } else { "off" }.to_owned();
+    let details = &mut drive.details;
+    details.namespaces = Some(u64::from(controller.namespaces)).filter(|&most| most > 0);
+    details.power_state = feature(POWER).map(|value| u64::from(value & 0x1f));
+    let kept = |there: bool, number| if there { feature(number).map(on_off) } else { Some("absent".to_owned()) };
+    details.device_write_cache = kept(controller.write_cache, VOLATILE_WRITE_CACHE);
+    details.apst = kept(controller.apst, AUTONOMOUS_POWER);
+    details.condition.warning_c = controller.warning_c.or(details.condition.warning_c);
+    details.condition.critical_c = controller.critical_c.or(details.condition.critical_c);
+}
+
+/// The health log, and OCP's where the drive has it.
+fn add_logs(condition: &mut Condition, file: &File, ocp: bool) -> Result<(), Errno> {
+    let smart = nvme_page(file, NvmeQuestion::Log(SMART), LOG)?;
+    condition.add(nvme::smart(&smart).unwrap_or_default());
+    if ocp {
+        let page = nvme_page(file, NvmeQuestion::Log(OCP_SMART), LOG).ok();
+        condition.add(page.and_then(|page| nvme::ocp(&page)).unwrap_or_default());
+    }
+    Ok(())
+}
+
+fn nvme_page(file: &File, question: NvmeQuestion, size: usize) -> Result<Vec<u8>, Errno> {
+    let mut page = vec![0; size];
+    nvme_ask(file.as_fd(), question, &mut page).map(|_| page)
+}
+
+fn ask_others(drive: &mut Drive, source: &Path) {
+    let node = node(source);
+    let answer = match smartctl_output(&node) {
+        Ok(text) => smartctl::parse(&text),
+        Err(why) => return drive.details.unread.push(format!("the health of {}: {why}", node.display())),
+    };
+    let Some(answer) = answer else {
+        return drive.details.unread.push(format!("the health of {}: smartctl has no answer", node.display()));
+    };
+    if let Some(why) = answer.refused {
+        drive.details.unread.push(format!("the health of {}: {why}", node.display()));
+    }
+    // SCSI's inquiry cuts a SATA drive's model and firmware short.
+    let clean = |answered: Option<String>| answered.and_then(|answered| text::clean(answered.as_bytes()));
+    drive.serial = drive.serial.take().or(clean(answer.serial));
+    drive.firmware = clean(answer.firmware).or(drive.firmware.take());
+    let details = &mut drive.details;
+    details.link_most = details.link_most.take().or(clean(answer.link_most));
+    details.device_write_cache = answer.write_cache.map(|on| if on { "on" } else { "off" }.to_owned());
+    details.condition.add(answer.condition);
+}
+
+/// What smartctl prints of a drive; one that sleeps is left asleep.
+fn smartctl_output(node: &Path) -> Result<String, String> {
+    let shell = Shell::new().map_err(|why| why.to_string())?;
+    let questions = ["--json=c", "-i", "-A", "-H", "-l", "error", "-g", "wcache", "-n", "standby"];
+    let mut last = "smartctl is not installed (package smartmontools)".to_owned();
+    // An ordinary user's PATH often lacks the sbin folders.
+    for program in ["smartctl", "/usr/sbin/smartctl"] {
+        let asked = cmd!(shell, "{program} {questions...} {node}").quiet().ignore_status().ignore_stderr().read();
+        match asked {
+            Ok(text) if !text.is_empty() => return Ok(text),
+            Ok(_) => last = "smartctl says nothing".to_owned(),
+            Err(_) => {}
+        }
+    }
+    Err(last)
+}
+
+/// A partition's or disk's node; the kernel's names need no escaping but for `!`, which stands for `/`.
+fn node(source: &Path) -> PathBuf {
+    Path::new("/dev").join(sysfs::name(source).replace('!', "/"))
+}
+
+/// Opens without waiting for a medium; reading is all that a question needs.
+fn open(node: &Path) -> std::io::Result<File> {
+    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    File::options().read(true).custom_flags(flags).open(node)
+}
+
+fn unread(what: &str, node: &Path, why: impl Into<std::io::Error>) -> String {
+    let why: std::io::Error = why.into();
+    let way_out = if why.kind() == std::io::ErrorKind::PermissionDenied { " (ask as root)" } else { "" };
+    format!("{what}: {}: {why}{way_out}", node.display())
+}
+
+/// The kernel's own names of a drive in its log: `nvme0`, `nvme0n1`, `sda`, `ata3`, `2:0:0:0`.
+pub(in crate::target) fn names(source: &Path) -> Vec<String> {
+    let mut names = vec![sysfs::name(source)];
+    let controller = super::drive::controller(source);
+    let above = controller.iter().flat_map(|dir| dir.ancestors().take_while(|at| at.components().count() > 2));
+    for at in above {
+        let name = sysfs::name(at);
+        let port = name.strip_prefix("ata").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
+        let lun = name.matches(':').count() == 3 && attribute(at, "vendor").is_some();
+        let nvme = name.starts_with("nvme") && name != "nvme";
+        if port || lun || nvme {
+            names.push(name);
+        }
+    }
+    names
+}
