@@ -384,5 +384,11 @@ fn the_systems_own() -> Result<()> {
     let target = format!("/dev/{disk}");
     let ended =
         plain().call(home.path(), ["plan", "--target", &target, "--erase", "whatever", "--erase-contents"]).end()?;
-    ended.with_code(3)?.says(&["the system itself", "never erased"])
+    // A sandbox may keep root itself from its disk.
+    let words = if fs::File::open(&target).is_ok() {
+        &["the system itself", "never erased"][..]
+    } else {
+        &["may not read the device"]
+    };
+    ended.with_code(3)?.says(words)
 }

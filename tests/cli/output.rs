@@ -32,7 +32,7 @@ fn help() -> Result<()> {
         ensure!(ended.stderr.is_empty(), "{}", ended.stderr);
         ended.says(&["cargo xtask storage-check"])?;
     }
-    plain().call(home.path(), ["--help"]).end()?.says(&["Exit codes", "3 target refused"])
+    plain().call(home.path(), ["--help"]).end()?.says(&["Exit codes", "3  target refused"])
 }
 
 fn wrong_arguments() -> Result<()> {
