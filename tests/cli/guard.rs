@@ -385,7 +385,7 @@ fn the_systems_own() -> Result<()> {
     let ended =
         plain().call(home.path(), ["plan", "--target", &target, "--erase", "whatever", "--erase-contents"]).end()?;
     // A sandbox may keep root itself from its disk.
-    let words = if fs::File::open(&target).is_ok() {
+    let words = if File::open(&target).is_ok() {
         &["the system itself", "never erased"][..]
     } else {
         &["may not read the device"]

@@ -46,6 +46,9 @@ segments = 6
 block = "1MiB"
 interval = "100ms"
 verify = false
+
+[judge]
+gates = ["fill.floor_mb_s"]
 "#;
 
 /// Bytes a second of the throttle's burst, for two seconds; QEMU holds a burst that may last longer than one to them.
@@ -94,10 +97,6 @@ impl Story {
 }
 
 impl Judged {
-    fn value(&self, id: &str) -> Result<f64> {
-        run::metric(&self.report, id)?["value"].as_f64().with_context(|| format!("{id} has no value"))
-    }
-
     fn verdict(&self, code: i32, verdict: &str) -> Result<()> {
         let reports = format!("{}\n{}", self.report["verdict"], self.markdown);
         ensure!(self.code == code && self.report["verdict"] == verdict, "exit {}, {reports}", self.code);
@@ -117,12 +116,19 @@ fn story() -> Result<()> {
     let first = story.run("FW01", FLOOR, "virtio", accept)?;
     first.verdict(0, "no-baseline")?;
     ensure!(first.report["target"]["firmware"] == "FW01" || first.markdown.contains("FW01"), "{}", first.report);
-    // The bucket leaks while it fills: B·R/(R − A), with the rates that were measured (rigs.md of this project's making).
-    let (fast, floor) = (first.value("fill.fast_mb_s")?, first.value("fill.floor_mb_s")?);
+    // The bucket leaks while it fills: B·R/(R − A), with the rates that were measured. A quick machine has a smaller
+    // fall before: QEMU holds a burst to its rate only after a tenth of a second of it.
+    let cliffs = first.report["findings"]["fill"]["cliffs"].as_array().context("cliffs")?;
+    let figure = |cliff: &Value, name: &str| cliff[name].as_f64().with_context(|| format!("no {name} in {cliff}"));
+    let mut falls = Vec::new();
+    for cliff in cliffs {
+        falls.push((figure(cliff, "at_gb")?, figure(cliff, "before_mb_s")?, figure(cliff, "after_mb_s")?));
+    }
+    let deepest = falls.into_iter().max_by(|a, b| (a.1 / a.2).total_cmp(&(b.1 / b.2)));
+    let (cliff, fast, floor) = deepest.context("no cliff")?;
     let expected = 2.0 * BURST as f64 / 1e9 * fast / (fast - floor);
-    let cliff = first.value("fill.cliff_gb")?;
     note(&format!("cliff at {cliff:.4} GB, computed {expected:.4} GB; {fast:.1} MB/s, then {floor:.1} MB/s"));
-    ensure!((cliff / expected - 1.0).abs() < 0.05, "cliff at {cliff} GB instead of {expected} GB");
+    ensure!((cliff / expected - 1.0).abs() < 0.05, "cliff at {cliff} GB instead of {expected} GB: {cliffs:?}");
 
     story.run("FW01", FLOOR, "virtio", "")?.verdict(0, "held")?;
 

@@ -67,7 +67,7 @@ fn check_claims<'a>(folder: &Path, truths: impl Iterator<Item = (&'a String, &'a
 
 /// The digest of all findings on the corpus as it was when this was written. A change to the analysis changes it; a
 /// compiler, a machine or a build profile must not: `cargo xtask score`, a release build, prints it as well.
-const DIGEST: u64 = 0x502c_dea5_d564_647f;
+const DIGEST: u64 = 0xd805_9344_8c7c_6f14;
 
 fn check_digest<'a>(folder: &Path, truths: impl Iterator<Item = (&'a String, &'a Truth)>) -> Result<()> {
     let digest = corpus::digest(folder, truths)?;

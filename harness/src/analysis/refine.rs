@@ -91,7 +91,8 @@ fn bytes_before_change(step: &Step, change: &Change) -> Option<Bytes> {
 /// The rate right after the place `at` of a change, up to the end of its level: of the next tenth of the steps
 /// the median, or after a fall the trough where there is one.
 ///
-/// A trough is the least median of as many consecutive steps as bring the noise under 2 %, if it is
+/// A trough is the least median of as many consecutive steps as bring the noise under 2 %, and of three at the least,
+/// since one slow step is none; if it is
 /// lower than the rest by more than 5 % and by more than noise makes. Noise here is by second differences,
 /// which a steady climb out of the trough leaves at zero.
 pub(super) fn rate_after(series: &Series, at: Bytes, end: Bytes, falls: bool) -> Option<Rate> {
@@ -102,7 +103,7 @@ pub(super) fn rate_after(series: &Series, at: Bytes, end: Bytes, falls: bool) ->
     let level: Vec<f64> = steps[from..=last].iter().map(log_rate).collect();
     let bends = level.windows(3).map(|three| three[0] - 2.0 * three[1] + three[2]);
     let noise = spread_about(bends, 0.0) / libm::sqrt(6.0);
-    let together = ((noise / 0.02) * (noise / 0.02)).ceil().clamp(1.0, 1e6) as usize;
+    let together = ((noise / 0.02) * (noise / 0.02)).ceil().clamp(3.0, 1e6) as usize;
     let usual = libm::log(series.median_between(series.bytes_before(from), series.bytes_before(last + 1))?.0);
     let trough = level.windows(together).map(|some| median(some.to_vec())).fold(usual, f64::min);
     let chance = 4.0 * noise / libm::sqrt(together as f64);

@@ -2,7 +2,7 @@
 //!
 //! What matters comes first: verdict, metric, size of the loss, what changed; then the pictures, then all figures with
 //! the evidence behind each. It reads without a script, which only adds values under the pointer, and by its own policy
-//! it loads nothing and runs no other script. Whatever is foreign goes through [`text`] and is escaped by the
+//! it loads nothing and runs no other script. Whatever is foreign goes through `text` and is escaped by the
 //! templates. Must never know how a number is written (`table`) or a picture drawn (`svg`).
 
 pub mod compare;
