@@ -184,4 +184,18 @@ mod tests {
         let after = found.cliffs[0].after.mb_s();
         assert!((440.0..460.0).contains(&after), "{after}");
     }
+
+    #[test]
+    fn a_single_slow_step_is_no_trough() {
+        // Blocks of 1 MiB in steps of 100 ms: two a step, and once one.
+        let blocks = (0..180).map(|at| match at {
+            ..40 => 8,
+            47 => 1,
+            _ => 2,
+        });
+        let step = |blocks: u64| Step { bytes: Bytes(blocks << 20), elapsed_ns: Nanos::from_millis(100) };
+        let found = find(&Series::new(blocks.map(step)));
+        let after = found.cliffs[0].after.mb_s();
+        assert!((20.0..22.0).contains(&after), "{after}");
+    }
 }

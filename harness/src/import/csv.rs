@@ -4,7 +4,7 @@
 //! time at which each ends. The unit is the end of a column's name, of 1024 (`mib`) or 1000 (`mb`), and nothing else.
 
 use super::decimal::{number, quoted, scaled};
-use super::track::{self, Gap, Row, Span, Track};
+use super::track::{self, Gap, Row, Span};
 use super::{Bad, Read, lines, rate};
 
 /// Units of places, in bytes.
@@ -84,18 +84,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Read, Bad> {
     let mut read = Read::default();
     for (at, part) in parts.into_iter().enumerate() {
         let spans = part.map_err(|(line, why)| (Some(line), why))?;
-        let done = spans.done.iter().map(|(line, what)| format!("{name}:{line}: {what}"));
-        read.tracks.push(Track {
-            file: name.to_owned(),
-            family: name.to_owned(),
-            kind,
-            part: (count > 1).then_some((at + 1, count)),
-            start_ns: spans.start_ns,
-            epoch: spans.epoch,
-            spans: spans.spans,
-            period_ns: spans.period_ns,
-            warnings: warnings.iter().cloned().chain(done).collect(),
-        });
+        read.tracks.push(spans.track(name, kind, (at, count), warnings.iter().cloned()));
     }
     if read.tracks.is_empty() {
         return Err((Some(line), "a header and no row".to_owned()));

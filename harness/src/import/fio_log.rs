@@ -92,18 +92,7 @@ fn restarted(jobs: usize) -> String {
 }
 
 fn track_of(name: &str, kind: &'static str, part: (usize, usize), spans: track::Spans, warnings: &[String]) -> Track {
-    let done = spans.done.iter().map(|(line, what)| format!("{name}:{line}: {what}"));
-    Track {
-        file: name.to_owned(),
-        family: family(name).0,
-        kind,
-        part: (part.1 > 1).then_some((part.0 + 1, part.1)),
-        start_ns: spans.start_ns,
-        epoch: spans.epoch,
-        spans: spans.spans,
-        period_ns: spans.period_ns,
-        warnings: warnings.iter().cloned().chain(done).collect(),
-    }
+    Track { family: family(name).0, ..spans.track(name, kind, part, warnings.iter().cloned()) }
 }
 
 /// All rows, how many columns they have, and what was dropped.

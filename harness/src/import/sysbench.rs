@@ -4,7 +4,7 @@
 //! MB is 1024 × 1024 bytes all the same (sysbench 0.5, `sb_fileio.c`).
 
 use super::decimal::{number, quoted, scaled};
-use super::track::{self, Gap, Row, Track};
+use super::track::{self, Gap, Row};
 use super::{Bad, Read, lines, rate};
 
 const MIB: f64 = 1_048_576.0;
@@ -56,20 +56,9 @@ pub(super) fn read(name: &str, text: &str) -> Result<Read, Bad> {
         let count = parts.len();
         for (at, part) in parts.into_iter().enumerate() {
             let spans = track::spans(part, Gap::Unknown).map_err(|(line, why)| (Some(line), why))?;
-            let done = spans.done.iter().map(|(line, what)| format!("{name}:{line}: {what}"));
             let restart =
                 (count > 1).then(|| format!("{name}: the clock restarts: {count} runs in one file, a series each"));
-            read.tracks.push(Track {
-                file: name.to_owned(),
-                family: name.to_owned(),
-                kind,
-                part: (count > 1).then_some((at + 1, count)),
-                start_ns: spans.start_ns,
-                epoch: spans.epoch,
-                spans: spans.spans,
-                period_ns: spans.period_ns,
-                warnings: warnings.iter().cloned().chain(restart).chain(done).collect(),
-            });
+            read.tracks.push(spans.track(name, kind, (at, count), warnings.iter().cloned().chain(restart)));
         }
     }
     if read.tracks.is_empty() {

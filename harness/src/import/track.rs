@@ -171,6 +171,31 @@ pub(super) struct Spans {
     pub(super) done: Vec<(usize, String)>,
 }
 
+impl Spans {
+    /// They as the track of a file that is a family of its own: part `at` of `count`, with what was done to the file
+    /// and then to its rows.
+    pub(super) fn track(
+        self,
+        file: &str,
+        kind: &'static str,
+        (at, count): (usize, usize),
+        warnings: impl IntoIterator<Item = String>,
+    ) -> Track {
+        let done = self.done.iter().map(|(line, what)| format!("{file}:{line}: {what}"));
+        Track {
+            file: file.to_owned(),
+            family: file.to_owned(),
+            kind,
+            part: (count > 1).then_some((at + 1, count)),
+            start_ns: self.start_ns,
+            epoch: self.epoch,
+            period_ns: self.period_ns,
+            warnings: warnings.into_iter().chain(done).collect(),
+            spans: self.spans,
+        }
+    }
+}
+
 /// Rows of the same moment as one: their sum where all moments repeat alike, as rows of several jobs do, else
 /// their mean.
 fn merge(rows: Vec<Row>, done: &mut Vec<(usize, String)>) -> Vec<Row> {
