@@ -1,108 +1,42 @@
-//! `cargo xtask`: `storage-check` is the product, the rest are this project's chores.
+//! `cargo xtask`: `storage-check` is the product, all else are this project's chores.
 //!
-//! Owns the list of chores, each in a file of its own; knows nothing of what they do.
+//! Who measures a drive does not wait for the chores to be built: the alias in `.cargo/config.toml` leaves their
+//! feature out, and the first chore that is asked for builds it.
 
-mod bench;
-mod ci;
-mod dist;
-mod fuzz;
-mod score;
-mod sim;
+#[cfg(feature = "chores")]
+mod chores;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Parser;
-
-/// The tasks of this workspace.
-#[derive(Debug, Parser)]
-#[command(name = "cargo xtask", bin_name = "cargo xtask", disable_help_subcommand = true)]
-enum Chore {
-    /// Measure a drive and judge it: the product, with a help of its own (storage-check --help)
-    #[command(disable_help_flag = true)]
-    StorageCheck {
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
-        arguments: Vec<OsString>,
-    },
-    /// Check everything that must hold before a change lands
-    Ci(ci::Arguments),
-    /// Compare our engines with fio on this machine, in alternating pairs
-    Bench {
-        /// Only the one of this name
-        only: Option<String>,
-    },
-    /// Build the program as one static binary, for hosts without a toolchain
-    Dist,
-    /// Feed mutants of logs to the importers
-    Fuzz {
-        /// How many
-        #[arg(default_value_t = 1_000_000)]
-        cases: u64,
-        /// The first one's seed, to repeat a failure
-        #[arg(long)]
-        seed: Option<u64>,
-    },
-    /// Score the analysis on real series with known truths
-    Score {
-        /// Folder with a truth.toml and its series [default: ../shared/corpus]
-        corpus: Option<PathBuf>,
-        /// Score it on so many simulated drives of each sort instead
-        #[arg(long, value_name = "DRIVES", num_args = 0..=1, default_missing_value = "2000", conflicts_with = "corpus")]
-        simulated: Option<u64>,
-    },
-    /// Look for our own bugs: runs on simulated drives, profiles and faults that seeds draw; or serve such a drive
-    Sim(sim::Arguments),
-}
-
+#[cfg(feature = "chores")]
 fn main() -> anyhow::Result<ExitCode> {
-    match Chore::parse() {
-        Chore::StorageCheck { arguments } => Ok(storage_check::main(named("storage-check", arguments))),
-        Chore::Ci(arguments) => ci::run(&arguments),
-        Chore::Score { simulated: Some(drives), .. } => score::simulated(drives),
-        Chore::Score { corpus, .. } => score::score(corpus.as_deref()).map(|()| ExitCode::SUCCESS),
-        Chore::Dist => dist::dist().map(|()| ExitCode::SUCCESS),
-        Chore::Fuzz { cases, seed } => fuzz::fuzz(cases, seed).map(|()| ExitCode::SUCCESS),
-        Chore::Sim(arguments) => sim::run(&arguments),
-        Chore::Bench { only } => bench::bench(only.as_deref()).map(|()| ExitCode::SUCCESS),
+    chores::main()
+}
+
+#[cfg(not(feature = "chores"))]
+fn main() -> std::io::Result<ExitCode> {
+    let mut words = std::env::args_os().skip(1);
+    match words.next() {
+        Some(word) if word == "storage-check" => Ok(product(words.collect())),
+        word => Err(with_chores(word.into_iter().chain(words))),
     }
 }
 
-/// An argument list that begins with the program's name.
-fn named(program: &str, arguments: Vec<OsString>) -> impl Iterator<Item = OsString> {
-    std::iter::once(program.into()).chain(arguments)
+/// The command line of the product, as if these words were typed after its name.
+fn product(words: Vec<OsString>) -> ExitCode {
+    storage_check::main(std::iter::once("storage-check".into()).chain(words))
 }
 
-#[cfg(test)]
-mod tests {
-    use clap::CommandFactory;
+/// Becomes a `cargo run` of the same words that has the chores; gives the reason where it cannot.
+#[cfg(not(feature = "chores"))]
+fn with_chores(words: impl Iterator<Item = OsString>) -> std::io::Error {
+    use std::os::unix::process::CommandExt;
 
-    use super::*;
-
-    /// What the product is given when this is typed after `cargo xtask`.
-    fn check(typed: &str, expect: &[&str]) {
-        let words = typed.split_whitespace().map(OsString::from).collect::<Vec<_>>();
-        let Ok(Chore::StorageCheck { arguments }) = Chore::try_parse_from(named("cargo xtask", words)) else {
-            panic!("{typed} is not storage-check");
-        };
-        assert_eq!(arguments, expect, "{typed}");
-    }
-
-    #[test]
-    fn the_words_are_consistent() {
-        Chore::command().debug_assert();
-    }
-
-    #[test]
-    fn the_product_gets_every_argument_as_typed() {
-        check("storage-check", &[]);
-        check("storage-check --help", &["--help"]);
-        check("storage-check -h", &["-h"]);
-        check("storage-check help", &["help"]);
-        check("storage-check --version", &["--version"]);
-        check("storage-check ci", &["ci"]);
-        check("storage-check --target /mnt -q", &["--target", "/mnt", "-q"]);
-        check("storage-check run --format=json", &["run", "--format=json"]);
-        check("storage-check run -- --odd-name", &["run", "--", "--odd-name"]);
-    }
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = std::process::Command::new(&cargo);
+    command.args(["run", "--release", "--locked", "--package", "xtask", "--features", "chores", "--manifest-path"]);
+    command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")).arg("--").args(words);
+    let why = command.exec();
+    std::io::Error::new(why.kind(), format!("building the chores: starting {}: {why}", cargo.display()))
 }
