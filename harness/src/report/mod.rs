@@ -189,7 +189,7 @@ pub struct LevelReport {
     pub counter_ratios: Vec<(String, f64)>,
 }
 
-/// Whether a level settled, and the evidence.
+/// Whether a rate settled, with the evidence, and when an observer could have known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SteadyLine {
     /// `reached`, `never`, `lost` or `too-short`.
@@ -198,12 +198,10 @@ pub struct SteadyLine {
     pub mb_s: Option<f64>,
     /// Its 95 % confidence interval.
     pub bounds_mb_s: Option<(f64, f64)>,
-    /// Seconds from the start of the level from where on it is steady, where reached.
+    /// Seconds from the start from where on it is steady, where reached.
     pub since_s: Option<f64>,
-    /// SNIA's range test over the last window: (max − min) / mean, at most 0.20.
-    pub range: Option<f64>,
-    /// SNIA's slope test over the last window: excursion of the line / mean, at most 0.10.
-    pub excursion: Option<f64>,
+    /// SNIA's rule over the last window: (max − min) / mean, at most 0.20, and excursion of the line / mean, at most 0.10.
+    pub snia: Option<(f64, f64)>,
     /// Our own rule's range and excursion at the end, at most 0.10 and 0.05.
     pub own: Option<(f64, f64)>,
     /// When an observer would first have claimed that it is steady, in seconds, and at which MB/s.

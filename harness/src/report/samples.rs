@@ -156,8 +156,7 @@ fn level() -> LevelReport {
             state: "reached",
             mb_s: Some(150.0),
             since_s: Some(1_500.0),
-            range: Some(0.04),
-            excursion: Some(0.01),
+            snia: Some((0.04, 0.01)),
             ..SteadyLine::default()
         },
         latency: Some(LatencyLine {

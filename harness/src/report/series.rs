@@ -2,7 +2,7 @@
 //!
 //! Data only; the command line draws it, and `json::series` writes it for scripts.
 
-use super::{CliffLine, Point};
+use super::{CliffLine, Point, SteadyLine};
 
 /// Everything that is said of one series.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,32 +26,13 @@ pub struct SeriesReport {
     /// Persistent rises in order.
     pub recoveries: Vec<CliffLine>,
     /// Whether it settled.
-    pub steady: Settled,
+    pub steady: SteadyLine,
     /// Intervals in which nothing completed, where there are any.
     pub stalled: Option<Stalled>,
     /// Latencies, where the source has them.
     pub latency: Option<LatencySummary>,
     /// What was merged, dropped, filled, aligned or taken for granted.
     pub warnings: Vec<String>,
-}
-
-/// Whether a series settled, with the evidence, and when an observer could have known.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Settled {
-    /// `reached`, `never`, `lost` or `too-short`.
-    pub state: &'static str,
-    /// The steady rate, where reached, and the ends of its confidence interval.
-    pub mb_s: Option<[f64; 3]>,
-    /// From where on it is steady, where reached.
-    pub since_s: Option<f64>,
-    /// The first claim of an observer fed sample by sample: when, and at which rate.
-    pub decided: Option<(f64, f64)>,
-    /// Range and excursion that our own rule saw.
-    pub own: Option<[f64; 2]>,
-    /// Range and excursion that SNIA's rule saw.
-    pub snia: Option<[f64; 2]>,
-    /// A rate that goes up and down: period in seconds, low and high in MB/s.
-    pub oscillation: Option<[f64; 3]>,
 }
 
 /// Intervals in which nothing completed, in seconds.

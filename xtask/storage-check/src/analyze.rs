@@ -148,22 +148,23 @@ fn change(cliff: &CliffLine) -> String {
 }
 
 fn steady(series: &SeriesReport) -> String {
-    match (series.steady.mb_s, series.steady.since_s) {
-        (Some([mb_s, low, high]), Some(since)) => {
+    let found = &series.steady;
+    match (found.mb_s, found.bounds_mb_s, found.since_s) {
+        (Some(mb_s), Some((low, high)), Some(since)) => {
             format!("{} MB/s ({} to {}) since {}", number(mb_s), number(low), number(high), Nanos((since * 1e9) as u64))
         }
-        _ => series.steady.state.replace('-', " "),
+        _ => found.state.replace('-', " "),
     }
 }
 
 /// Why, in the rules' own figures.
 fn evidence(series: &SeriesReport) -> String {
     let mut parts = Vec::new();
-    if let Some([period, low, high]) = series.steady.oscillation {
-        let period = Nanos((period * 1e9) as u64);
-        parts.push(format!("goes up and down between {} and {} MB/s every {period}", number(low), number(high)));
+    if let Some(wave) = series.steady.oscillation {
+        let (low, high, period) = (number(wave.low_mb_s), number(wave.high_mb_s), Nanos((wave.period_s * 1e9) as u64));
+        parts.push(format!("goes up and down between {low} and {high} MB/s every {period}"));
     }
-    if let Some([range, excursion]) = series.steady.snia {
+    if let Some((range, excursion)) = series.steady.snia {
         parts.push(format!("SNIA: range {:.1} % of 20 %, slope {:.1} % of 10 %", range * 100.0, excursion * 100.0));
     }
     parts.join("; ")

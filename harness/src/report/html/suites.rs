@@ -113,10 +113,11 @@ fn steady(steady: &SteadyLine) -> String {
 /// Both rules' figures beside what they allow.
 fn rules(steady: &SteadyLine) -> Markup {
     let percent = |share: f64| format!("{} %", number(share * 100.0));
+    let (range, slope) = steady.snia.unzip();
     let (own_range, own_slope) = steady.own.unzip();
     let lines = [
-        ("SNIA's rule, range of the last five rounds", steady.range, "20 %"),
-        ("SNIA's rule, slope over them", steady.excursion, "10 %"),
+        ("SNIA's rule, range of the last five rounds", range, "20 %"),
+        ("SNIA's rule, slope over them", slope, "10 %"),
         ("our own rule, range", own_range, "10 %"),
         ("our own rule, slope", own_slope, "5 %"),
     ];

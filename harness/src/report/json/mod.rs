@@ -14,10 +14,12 @@ use crate::plan::phase::Plan;
 use crate::verdict::Verdict;
 use crate::verdict::surroundings::Change;
 use metric::{MetricLine, metric};
+use steady::{Steady, steady};
 
 pub mod compare;
 mod metric;
 pub mod series;
+mod steady;
 
 /// Version of the format.
 pub const SCHEMA: u32 = 1;
@@ -124,31 +126,6 @@ struct Level<'a> {
     /// `[gb, mb_s]`: GB written since the prefill at the end of a step, and MB/s over it.
     curve: Vec<[Number; 2]>,
     counter_ratios: BTreeMap<&'a str, Number>,
-}
-
-#[derive(Serialize)]
-struct Steady {
-    state: &'static str,
-    mb_s: Option<Number>,
-    low_mb_s: Option<Number>,
-    high_mb_s: Option<Number>,
-    since_s: Option<Number>,
-    decided_s: Option<Number>,
-    decided_mb_s: Option<Number>,
-    /// SNIA's rule at the end.
-    range: Option<Number>,
-    excursion: Option<Number>,
-    /// Our own.
-    own_range: Option<Number>,
-    own_excursion: Option<Number>,
-    oscillation: Option<Oscillation>,
-}
-
-#[derive(Serialize)]
-struct Oscillation {
-    period_s: Number,
-    low_mb_s: Number,
-    high_mb_s: Number,
 }
 
 #[derive(Serialize)]
@@ -284,29 +261,11 @@ fn fill(fill: &FillReport) -> Fill<'_> {
 }
 
 fn level(level: &LevelReport) -> Level<'_> {
-    let steady = &level.steady;
     Level {
         level: &level.level,
         bytes: level.bytes,
         seconds: Number(level.seconds),
-        steady: Steady {
-            state: steady.state,
-            mb_s: steady.mb_s.map(Number),
-            low_mb_s: steady.bounds_mb_s.map(|bounds| Number(bounds.0)),
-            high_mb_s: steady.bounds_mb_s.map(|bounds| Number(bounds.1)),
-            since_s: steady.since_s.map(Number),
-            decided_s: steady.decided.map(|decided| Number(decided.0)),
-            decided_mb_s: steady.decided.map(|decided| Number(decided.1)),
-            range: steady.range.map(Number),
-            excursion: steady.excursion.map(Number),
-            own_range: steady.own.map(|own| Number(own.0)),
-            own_excursion: steady.own.map(|own| Number(own.1)),
-            oscillation: steady.oscillation.map(|wave| Oscillation {
-                period_s: Number(wave.period_s),
-                low_mb_s: Number(wave.low_mb_s),
-                high_mb_s: Number(wave.high_mb_s),
-            }),
-        },
+        steady: steady(&level.steady),
         latency_us: level.latency.map(|latency| Latency {
             p50: Number(latency.p50_us),
             p99: Number(latency.p99_us),

@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
+use super::steady::{Steady, steady};
 use super::{Cliff, Number, cliff};
-use crate::report::series::{LatencySummary, SeriesReport, Settled};
+use crate::report::series::{LatencySummary, SeriesReport};
 
 /// The series as indented JSON, with a newline at its end.
 ///
@@ -47,33 +48,6 @@ struct StalledLine {
 }
 
 #[derive(Serialize)]
-struct Steady {
-    state: &'static str,
-    mb_s: Option<Number>,
-    low_mb_s: Option<Number>,
-    high_mb_s: Option<Number>,
-    since_s: Option<Number>,
-    decided_s: Option<Number>,
-    decided_mb_s: Option<Number>,
-    own: Option<Evidence>,
-    snia: Option<Evidence>,
-    oscillation: Option<Oscillation>,
-}
-
-#[derive(Serialize)]
-struct Evidence {
-    range: Number,
-    excursion: Number,
-}
-
-#[derive(Serialize)]
-struct Oscillation {
-    period_s: Number,
-    low_mb_s: Number,
-    high_mb_s: Number,
-}
-
-#[derive(Serialize)]
 struct Latency {
     of: &'static str,
     count: u64,
@@ -105,28 +79,6 @@ fn line(series: &SeriesReport) -> Line<'_> {
     }
 }
 
-fn steady(found: &Settled) -> Steady {
-    let rate = |at: usize| found.mb_s.map(|rates| Number(rates[at]));
-    let evidence = |[range, excursion]: [f64; 2]| Evidence { range: Number(range), excursion: Number(excursion) };
-    let oscillation = |[period, low, high]: [f64; 3]| Oscillation {
-        period_s: Number(period),
-        low_mb_s: Number(low),
-        high_mb_s: Number(high),
-    };
-    Steady {
-        state: found.state,
-        mb_s: rate(0),
-        low_mb_s: rate(1),
-        high_mb_s: rate(2),
-        since_s: found.since_s.map(Number),
-        decided_s: found.decided.map(|(seconds, _)| Number(seconds)),
-        decided_mb_s: found.decided.map(|(_, mb_s)| Number(mb_s)),
-        own: found.own.map(evidence),
-        snia: found.snia.map(evidence),
-        oscillation: found.oscillation.map(oscillation),
-    }
-}
-
 fn latency(found: LatencySummary) -> Latency {
     let LatencySummary { of, count, mean_us, p50_us, p99_us, max_us } = found;
     let [mean_us, p50_us, p99_us, max_us] = [mean_us, p50_us, p99_us, max_us].map(Number);
@@ -146,13 +98,14 @@ mod tests {
             before_mb_s: 1230.0,
             after_mb_s: 228.0,
         }];
-        let steady = Settled {
+        let steady = crate::report::SteadyLine {
             state: "reached",
-            mb_s: Some([300.0, 299.0, 301.0]),
+            mb_s: Some(300.0),
+            bounds_mb_s: Some((299.0, 301.0)),
             since_s: Some(1500.0),
             decided: Some((2000.0, 299.5)),
-            snia: Some([0.1, f64::INFINITY]),
-            ..Settled::default()
+            snia: Some((0.1, f64::INFINITY)),
+            ..crate::report::SteadyLine::default()
         };
         let files = vec!["a_bw.1.log".to_owned(), "a_bw.2.log".to_owned()];
         let warnings = vec!["aligned".to_owned()];

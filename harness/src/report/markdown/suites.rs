@@ -47,14 +47,10 @@ fn curve(page: &mut String, points: &[Point], cliffs: &[CliffLine], ghost: Optio
 }
 
 fn steady_line(steady: &SteadyLine) -> String {
-    let evidence = match (steady.range, steady.excursion) {
-        (Some(range), Some(excursion)) => format!(
-            " (SNIA, last five minutes: range {} % of at most 20 %, slope {} % of at most 10 %)",
-            number(range * 100.0),
-            number(excursion * 100.0)
-        ),
-        _ => String::new(),
-    };
+    let evidence = steady.snia.map_or_else(String::new, |(range, excursion)| {
+        let (range, excursion) = (number(range * 100.0), number(excursion * 100.0));
+        format!(" (SNIA, last five minutes: range {range} % of at most 20 %, slope {excursion} % of at most 10 %)")
+    });
     let wave = steady.oscillation.map_or_else(String::new, |wave| {
         let (low, high) = (number(wave.low_mb_s), number(wave.high_mb_s));
         format!(": it goes up and down between {low} and {high} MB/s every {}", span(wave.period_s))

@@ -1,13 +1,11 @@
 //! From an imported series to what is said of it.
 
-use super::suites::{cliff_line, curve};
-use crate::analysis::analyze::{Analysis, analyze_in_segments};
+use super::suites::{cliff_line, curve, steady_line};
+use crate::analysis::analyze::analyze_in_segments;
 use crate::analysis::known::Known;
 use crate::analysis::series::{Series, Step};
-use crate::analysis::snia::Evidence;
-use crate::analysis::steady::State;
 use crate::import::Imported;
-use crate::report::series::{LatencySummary, SeriesReport, Settled, Stalled};
+use crate::report::series::{LatencySummary, SeriesReport, Stalled};
 use crate::units::{Bytes, Nanos};
 
 /// What is said of a series; `drive` and `range` are what the user knows of them.
@@ -26,7 +24,7 @@ pub fn series_report(imported: Imported, drive: Option<Bytes>, range: Option<Byt
         curve: curve(&series),
         cliffs: analysis.cliffs.iter().map(cliff_line).collect(),
         recoveries: analysis.recoveries.iter().map(cliff_line).collect(),
-        steady: settled(&analysis),
+        steady: steady_line(&analysis),
         stalled: stalled(&imported.steps),
         latency: imported.latency.map(|latency| LatencySummary {
             of: latency.of,
@@ -53,19 +51,4 @@ fn stalled(steps: &[Step]) -> Option<Stalled> {
     }
     let found = Stalled { seconds: all.secs(), longest_s: longest.0.secs(), longest_at_s: longest.1.secs() };
     (all.0 > 0).then_some(found)
-}
-
-fn settled(analysis: &Analysis) -> Settled {
-    let steady = &analysis.steady;
-    let level = if let State::Reached(level) = steady.state { Some(level) } else { None };
-    let evidence = |evidence: Evidence| [evidence.range, evidence.excursion];
-    Settled {
-        state: steady.word(),
-        mb_s: level.map(|level| [level.rate, level.low, level.high].map(|rate| rate.mb_s())),
-        since_s: level.map(|level| level.since.secs()),
-        decided: analysis.first_claim.map(|claim| (claim.decided.secs(), claim.rate.mb_s())),
-        own: steady.own.map(evidence),
-        snia: steady.snia.map(evidence),
-        oscillation: steady.oscillation.map(|wave| [wave.period.secs(), wave.low.mb_s(), wave.high.mb_s()]),
-    }
 }

@@ -7,6 +7,7 @@ use crate::analysis::fill::{burst, fill};
 use crate::analysis::known::{Known, Workload};
 use crate::analysis::random::{LevelFindings, LevelInput, level};
 use crate::analysis::series::Series;
+use crate::analysis::snia::Evidence;
 use crate::analysis::space::Fsef;
 use crate::analysis::steady::State;
 use crate::analysis::suite::FillSuite;
@@ -177,17 +178,18 @@ pub(super) fn level_report(replay: &Replay, found: &LevelFindings) -> LevelRepor
     }
 }
 
-fn steady_line(found: &Analysis) -> SteadyLine {
+/// Whether a rate settled.
+pub(super) fn steady_line(found: &Analysis) -> SteadyLine {
     let steady = &found.steady;
+    let evidence = |evidence: Evidence| (evidence.range, evidence.excursion);
     let settled = if let State::Reached(settled) = steady.state { Some(settled) } else { None };
     SteadyLine {
         state: steady.word(),
         mb_s: settled.map(|settled| settled.rate.mb_s()),
         bounds_mb_s: settled.map(|settled| (settled.low.mb_s(), settled.high.mb_s())),
         since_s: settled.map(|settled| settled.since.secs()),
-        range: steady.snia.map(|evidence| evidence.range),
-        excursion: steady.snia.map(|evidence| evidence.excursion),
-        own: steady.own.map(|evidence| (evidence.range, evidence.excursion)),
+        snia: steady.snia.map(evidence),
+        own: steady.own.map(evidence),
         decided: found.first_claim.map(|claim| (claim.decided.secs(), claim.rate.mb_s())),
         oscillation: steady.oscillation.map(|wave| OscillationLine {
             period_s: wave.period.secs(),
