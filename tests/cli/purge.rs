@@ -3,11 +3,13 @@
 use std::fs;
 
 use anyhow::{Context, Result, ensure};
-use harness::journal::record::{Outcome, PurgeGrade};
-use harness::sample::purge::NamedPurge;
+use harness::journal::record::{Outcome, PurgeGrade, Record};
+use harness::sample::purge::{NamedPurge, PurgeCheck, Reads};
+use harness::units::Nanos;
 use libtest_mimic::Trial;
 use storage_check_tests::loop_device::LoopDevice;
 use storage_check_tests::rig::{Need, note, trial};
+use storage_check_tests::stored::Stored;
 use storage_check_tests::vm::{Booted, Drive, Vm, digest};
 use storage_check_tests::{dist, folder, profile, run};
 
@@ -19,6 +21,7 @@ const SUITE: &str = "size = \"24MiB\"\nsegments = 3\nblock = \"1MiB\"\ninterval 
 pub(crate) fn trials() -> Vec<Trial> {
     let with_mkfs = [Need::Vm, Need::Command("mkfs.ext4")];
     vec![
+        trial("runs that were purged otherwise, or not as the device promises, are not compared", &[], not_compared),
         trial("a purge by name of what is no NVMe drive is refused, and nothing is written", &[Need::LoopFs], no_drive),
         trial(
             "in a machine: a format erases its namespace and no other, and is refused while one is used",
@@ -31,6 +34,30 @@ pub(crate) fn trials() -> Vec<Trial> {
             outlasts,
         ),
     ]
+}
+
+fn not_compared() -> Result<()> {
+    let home = folder::folder()?;
+    let call = |arguments: &[&str]| plain().call(home.path(), arguments.iter().copied()).end();
+    let judged = |id: &str, grade: PurgeGrade, check: PurgeCheck| {
+        let mut run = Stored::new(id, 500.0);
+        run.environment.note("purge", Some(grade.word()));
+        let how = "format namespace 1".to_owned();
+        let purge = Record::Purge { at_ns: Nanos(0), grade, check: Some(check) };
+        run.behind_header = vec![Record::PurgeBegun { at_ns: Nanos(0), what: NamedPurge::Format, how }, purge];
+        run.write(home.path())?;
+        if id == "first" { call(&["baseline", "accept", id, "--reason", "new"]) } else { call(&["judge", id]) }
+    };
+    let fine = || PurgeCheck { promise: Some(Reads::Zeros), sampled: 64, ..PurgeCheck::default() };
+    judged("first", PurgeGrade::Format, fine())?.with_code(0)?;
+    judged("equal", PurgeGrade::Format, fine())?.with_code(0)?;
+    judged("unknown", PurgeGrade::Format, PurgeCheck::default())?.with_code(0)?;
+    judged("other", PurgeGrade::Discard, fine())?.with_code(5)?.says(&["not comparable: purge format → discard"])?;
+    let broken = PurgeCheck { wrong: 3, first_wrong: Some(1 << 20), ..fine() };
+    let words =
+        "not comparable: the purge before the run: format; not verified: 3 of 64 sampled blocks do not read as zeros";
+    judged("broken", PurgeGrade::Format, broken)?.with_code(5)?.says(&[words])?;
+    Ok(())
 }
 
 fn no_drive() -> Result<()> {

@@ -77,7 +77,11 @@ fn carry_out(purge: &Purge, stop: &AtomicBool, sink: &mut Tee<'_>) -> Result<(),
             }
             if stop.load(Ordering::Relaxed) && !told {
                 told = true;
-                sink.note("a purge cannot be stopped: the run ends as soon as the drive is through with it".to_owned());
+                sink.note(
+                    "a purge cannot be stopped: the run ends as soon as the drive is through with it; \
+                     who leaves now leaves the drive to it"
+                        .to_owned(),
+                );
             }
         }
         match work.join() {

@@ -38,6 +38,8 @@ pub(super) fn incomparable(replay: &Replay) -> Vec<String> {
             )
         })
         .collect();
+    let broken = replay.purges.iter().filter(|purge| purge.check.as_ref().is_some_and(PurgeCheck::is_broken));
+    why.extend(broken.map(|purge| format!("not comparable: the purge {}", purged(purge))));
     if replay.header.facts.simulated().is_some() {
         // What is simulated reaches the drive by definition.
         return why;
@@ -49,8 +51,6 @@ pub(super) fn incomparable(replay: &Replay) -> Vec<String> {
                 .to_owned(),
         );
     }
-    let broken = replay.purges.iter().filter(|purge| purge.check.as_ref().is_some_and(PurgeCheck::is_broken));
-    why.extend(broken.map(|purge| format!("not comparable: the purge {}", purged(purge))));
     why
 }
 
