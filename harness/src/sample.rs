@@ -3,6 +3,7 @@
 //!
 //! Knows nothing of how it was measured.
 
+pub mod purge;
 pub mod telemetry;
 
 use serde::{Deserialize, Serialize};

@@ -176,7 +176,7 @@ fn records(phase: &Phase, steps: &[(f64, u64)], now: &mut Nanos) -> Vec<Record> 
     let name = || phase.id.clone();
     let mut records = vec![Record::PhaseStart { phase: name(), at_ns: *now }];
     if phase.work == Work::Purge {
-        records.push(Record::Purge { at_ns: *now, grade: PurgeGrade::Fstrim });
+        records.push(Record::Purge { at_ns: *now, grade: PurgeGrade::Fstrim, check: None });
     }
     if !steps.is_empty() {
         records.push(Record::SegmentStart { segment: 0, attempt: 0, at_ns: *now });

@@ -17,6 +17,7 @@ mod kill;
 mod levels;
 mod machine;
 mod output;
+mod purge;
 mod quick;
 mod raw;
 mod reframe;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         analyze::trials(),
         levels::trials(),
         machine::trials(),
+        purge::trials(),
         rw_kill::trials(),
         score::trials(),
         served::trials(),

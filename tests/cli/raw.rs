@@ -93,6 +93,12 @@ fn leaves_nothing() -> Result<()> {
     let journal = run::journal(&run)?;
     ensure!(matches!(journal.end, Some((Outcome::Complete, _))), "{:?}", journal.end);
     ensure!(journal.purge == Some(PurgeGrade::Discard), "{:?}", journal.purge);
+    // A loop device promises nothing of what was discarded: that is said, and no sample proves anything.
+    let looked = journal.purges.iter().all(|purge| purge.check.as_ref().is_some_and(|check| check.promise.is_none()));
+    ensure!(journal.purges.len() == 2 && looked, "{:?}", journal.purges);
+    ensure!(journal.purges.iter().all(|purge| purge.rested_ns.is_some()), "{:?}", journal.purges);
+    let notes = run::report(&run)?["notes"].to_string();
+    ensure!(notes.contains("purge in fill.purge: discard; not verifiable: the device does not promise"), "{notes}");
     ensure!(journal.phases[0].id == "fill.purge", "{:?}", journal.phases[0].id);
     ensure!(journal.header.environment.get("purge") == Some("discard"), "{:?}", journal.header.environment);
     ensure!(journal.header.environment.get("target.kind") == Some("device"), "{:?}", journal.header.environment);

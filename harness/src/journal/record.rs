@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::environment::{Check, Environment};
 use crate::plan::phase::Plan;
+pub use crate::sample::purge::PurgeGrade;
+use crate::sample::purge::{NamedPurge, PurgeCheck};
 use crate::sample::telemetry::Telemetry;
 use crate::sample::{Fault, Sample};
 use crate::target::facts::Facts;
@@ -80,6 +82,18 @@ pub enum Record {
         at_ns: Nanos,
         /// How thoroughly.
         grade: PurgeGrade,
+        /// What a look at the device then showed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        check: Option<PurgeCheck>,
+    },
+    /// The drive is about to be told to purge itself: until its `Purge` follows, the run has nothing on it.
+    PurgeBegun {
+        /// When.
+        at_ns: Nanos,
+        /// What the user asked for.
+        what: NamedPurge,
+        /// What the drive is told, for people.
+        how: String,
     },
     /// Whether it was a fair moment to begin; follows the header.
     Preflight {
@@ -167,6 +181,12 @@ pub struct Erase {
     /// Though other hosts could reach it.
     #[serde(default)]
     pub shared: bool,
+    /// The identities of other devices that the drive's own purge reaches.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<String>,
+    /// The drive's own purge before the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purge: Option<NamedPurge>,
 }
 
 /// Where a run stands among repeated ones.
@@ -235,24 +255,6 @@ pub struct Counted {
     pub submitted: Bytes,
     /// Bytes that the device counted in the same direction.
     pub device: Bytes,
-}
-
-/// How thoroughly what a run may use was discarded: sanitize > format > discard > fstrim > delete > none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PurgeGrade {
-    /// Not at all.
-    None,
-    /// Files were deleted; the drive may not know.
-    Delete,
-    /// Files were deleted, and the drive was told what is unused.
-    Fstrim,
-    /// The drive was told that nothing on it is needed.
-    Discard,
-    /// The namespace was formatted.
-    Format,
-    /// The drive's flash was sanitized.
-    Sanitize,
 }
 
 /// Something that went wrong, at a place.

@@ -9,6 +9,7 @@ use super::record::{Counted, FaultKind, FaultRecord, Header, Outcome, PurgeGrade
 use crate::environment::Check;
 use crate::plan::phase::Work;
 use crate::sample::Sample;
+use crate::sample::purge::{NamedPurge, PurgeCheck};
 use crate::sample::telemetry::Telemetry;
 use crate::units::{Bytes, Nanos};
 
@@ -38,6 +39,27 @@ pub struct Replay {
     pub again: Bytes,
     /// The least thorough purge; none where nothing was purged.
     pub purge: Option<PurgeGrade>,
+    /// All purges, in order.
+    pub purges: Vec<Purged>,
+    /// The drive's own purge that was ordered, and whose end is not on record.
+    pub purging: Option<NamedPurge>,
+    /// Since the last purge no phase has begun, and the run was not cut.
+    resting: bool,
+}
+
+/// A purge as its journal tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Purged {
+    /// The phase that it belongs to; none for a drive's own before the run.
+    pub phase: Option<String>,
+    /// When it was done.
+    pub at_ns: Nanos,
+    /// How thorough it was.
+    pub grade: PurgeGrade,
+    /// What a look at the device then showed.
+    pub check: Option<PurgeCheck>,
+    /// How long the target then rested before the next phase; none where there was none, or a cut between.
+    pub rested_ns: Option<Nanos>,
 }
 
 /// A phase as its journal tells it.
@@ -108,6 +130,9 @@ impl Replay {
             last_ns: Nanos(0),
             again: Bytes(0),
             purge: None,
+            purges: Vec::new(),
+            purging: None,
+            resting: false,
         };
         for (at, record) in records.enumerate() {
             replay.push(record).map_err(|what| ReplayError::Order { number: at + 2, what })?;
@@ -218,9 +243,17 @@ impl Replay {
                 current.end_ns = Some(at_ns);
                 current.counted = counted;
             }
-            Record::Purge { at_ns, grade } => {
+            Record::Purge { at_ns, grade, check } => {
                 self.last_ns = at_ns;
+                self.purging = None;
+                self.resting = true;
                 self.purge = Some(self.purge.map_or(grade, |least| least.min(grade)));
+                let phase = self.current().ok().map(|phase| phase.id.clone());
+                self.purges.push(Purged { phase, at_ns, grade, check, rested_ns: None });
+            }
+            Record::PurgeBegun { at_ns, what, .. } => {
+                self.last_ns = at_ns;
+                self.purging = Some(what);
             }
             Record::Preflight { checks } => self.preflight = checks,
             Record::Telemetry(reading) => {
@@ -235,6 +268,7 @@ impl Replay {
                 self.last_ns = at_ns;
                 self.resumes += 1;
                 self.end = None;
+                self.resting = false;
                 self.cut();
             }
             Record::End { at_ns, outcome, reason } => {
@@ -277,6 +311,9 @@ impl Replay {
         }
         if self.header.plan.phase(&phase).is_none() {
             return Err(format!("{phase} is not in the plan"));
+        }
+        if let (true, Some(purge)) = (std::mem::take(&mut self.resting), self.purges.last_mut()) {
+            purge.rested_ns = Some(at_ns.saturating_sub(purge.at_ns));
         }
         self.phases.push(PhaseReplay { id: phase, start_ns: at_ns, ..PhaseReplay::default() });
         Ok(())

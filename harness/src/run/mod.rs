@@ -9,6 +9,7 @@ mod gauge;
 mod job;
 mod merge;
 mod phases;
+mod purge;
 mod resume;
 #[cfg(test)]
 mod watch_tests;
@@ -30,6 +31,7 @@ use crate::journal::record::{FaultKind, FaultRecord, Record};
 use crate::journal::replay::Replay;
 use crate::plan::phase::{Phase, Plan, Work};
 use crate::sample::Sample;
+use crate::target::purge::Witness;
 use crate::target::telemetry::DeviceCounters;
 use crate::units::{Bytes, Nanos};
 
@@ -97,6 +99,7 @@ pub struct Run<'a, F: EngineFactory> {
     whole_device: bool,
     watch: Option<&'a mut Watch<'a>>,
     gauge: Option<&'a mut Gauge<'a>>,
+    witness: Option<&'a Witness>,
     /// The phase that is being watched.
     watching: Option<&'a Phase>,
     state: State,
@@ -154,6 +157,7 @@ impl<'a, F: EngineFactory> Run<'a, F> {
             whole_device: false,
             watch: None,
             gauge: None,
+            witness: None,
             watching: None,
             state: so_far.map(State::of).unwrap_or_default(),
         }

@@ -10,7 +10,7 @@ use super::worker::{Job, Limit};
 use super::{Cut, Run, Stopped, perform};
 use crate::engine::content::Pattern;
 use crate::engine::{Batch, Completion, Content, Engine, EngineFactory, OpKind, Setup};
-use crate::journal::record::{Counted, FaultKind, PurgeGrade, Record};
+use crate::journal::record::{Counted, FaultKind, Record};
 use crate::plan::offsets::Offsets;
 use crate::plan::phase::{Io, Phase, Work};
 use crate::plan::profile::{Data, Sync};
@@ -79,31 +79,6 @@ impl<F: EngineFactory> Run<'_, F> {
         let result = perform(engine, OpKind::Flush { segment: None });
         let at = engine.now();
         result.or_else(|errno| self.failed(at, None, None, "flushing the target", errno))
-    }
-
-    fn remove(&mut self, engines: &mut [F::Engine], phase: &Phase) -> Result<(), Stopped> {
-        let Some(engine) = engines.first_mut() else { return Ok(()) };
-        let result = perform(engine, OpKind::Discard { from: 0, to: phase.layout.segments });
-        let at = engine.now();
-        result.or_else(|errno| self.failed(at, None, None, "removing the files", errno))
-    }
-
-    /// Tells the drive what is unused, and notes whether it could be told.
-    fn trim(&mut self, engines: &mut [F::Engine]) -> Result<(), Stopped> {
-        let Some(engine) = engines.first_mut() else { return Ok(()) };
-        let (told, untold) = match self.whole_device {
-            true => (PurgeGrade::Discard, PurgeGrade::None),
-            false => (PurgeGrade::Fstrim, PurgeGrade::Delete),
-        };
-        let grade = match perform(engine, OpKind::Trim) {
-            Ok(()) => told,
-            Err(Errno::PERM | Errno::ACCESS | Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL) => untold,
-            Err(errno) => {
-                let at = engine.now();
-                return self.failed(at, None, None, "discarding what is unused", errno);
-            }
-        };
-        self.sink.record(Record::Purge { at_ns: engine.now(), grade })
     }
 
     /// One attempt at one segment, from opening it to its flush; gives the bytes moved.
@@ -272,7 +247,7 @@ impl<F: EngineFactory> Run<'_, F> {
     }
 
     /// Notes a failed operation and ends the run.
-    fn failed(
+    pub(super) fn failed(
         &mut self,
         at: Nanos,
         segment: Option<u32>,

@@ -20,6 +20,7 @@ use crate::journal::replay::Replay;
 use crate::plan::phase::Plan;
 use crate::report::FailureKind;
 use crate::run::{Run, Sink, Stopped};
+use crate::sample::purge::NamedPurge;
 use crate::target::guard::Armed;
 use crate::target::{self, DeviceCounters, Facts};
 use crate::units::{Nanos, Rate};
@@ -49,6 +50,8 @@ pub(super) fn header(
     let facts = armed.facts().clone();
     let mut environment = target::environment(&facts);
     environment.note("engine", Some(factory.name()));
+    // The drive's own purge comes first, whatever the phases add to it.
+    environment.note("purge", request.consent.purge.map(NamedPurge::word));
     Header {
         run: folder.id().to_owned(),
         started: folder.started().to_owned(),
@@ -63,10 +66,12 @@ pub(super) fn header(
         facts,
         environment,
         fill_volume: request.consent.fill_volume.clone(),
-        erase: request.consent.erase.clone().map(|identity| Erase {
-            identity,
+        erase: request.consent.erase.split_first().map(|(identity, others)| Erase {
+            identity: identity.clone(),
             contents: request.consent.erase_contents,
             shared: request.consent.shared_storage,
+            others: others.to_vec(),
+            purge: request.consent.purge,
         }),
         before_run: None,
         earlier: request.earlier.clone(),
@@ -182,11 +187,12 @@ impl<H: Held> Measurement<'_, H> {
         let counters = || DeviceCounters::sum(facts.carriers());
         let mut sink = Tee { journal, observer };
         let work = || {
+            self.purge(&mut sink, &|| factory.now())?;
             let plan = &self.header.plan;
             let run = Run::new(plan, factory, self.header.seed, self.stop, &counters, &mut sink, so_far);
             let mut watch = until_steady(plan);
             let mut gauge = gauge(&self.header.facts, factory);
-            let run = run.on_whole_device(facts.block().is_some());
+            let run = run.on_whole_device(facts.block().is_some()).witnessed_by(self.held.witness());
             run.watched_by(&mut watch).gauged_by(&mut gauge).until(self.deadline).run()
         };
         // What a panic leaves broken is not used again: only the journal's file, which appends whole lines.
@@ -247,9 +253,16 @@ fn end(
 }
 
 /// Writes each record to the journal and then shows it to the observer.
-struct Tee<'a> {
+pub(super) struct Tee<'a> {
     journal: &'a mut Writer,
     observer: &'a mut dyn Observer,
+}
+
+impl Tee<'_> {
+    /// Shows the observer what is worth a line and no record.
+    pub(super) fn note(&mut self, text: String) {
+        self.observer.event(Event::Note(text));
+    }
 }
 
 impl Sink for Tee<'_> {

@@ -17,6 +17,7 @@ pub mod judging;
 mod measure;
 mod new;
 mod preflight;
+mod purge;
 mod request;
 mod resume;
 pub mod self_test;
@@ -124,7 +125,10 @@ pub struct Preview {
 /// The request is unusable, or nothing can be known of the target.
 pub fn preview(request: &Request) -> Result<Preview, PreviewError> {
     let request = &request.resolved();
-    let facts = request.target.facts().map_err(|why| PreviewError::Refused(why.to_string()))?;
+    let mut facts = request.target.facts().map_err(|why| PreviewError::Refused(why.to_string()))?;
+    if request.consent.purge.is_some() {
+        facts.ask_subsystem();
+    }
     let plan = match arm::plan(request, &facts) {
         Ok(plan) => plan,
         Err(why @ PlanError::Budget { .. }) => return Err(RequestError::Budget(why).into()),

@@ -62,10 +62,13 @@ pub fn run_on<S: Site, F: EngineFactory>(
         Ok(record) => return Ok(ended(FailureKind::Failed, &command_failed(record.as_ref()), None)?),
         Err(why) => return Ok(ended(FailureKind::Failed, &format!("starting --before-run failed: {why}"), None)?),
     };
-    let facts = match facts {
+    let mut facts = match facts {
         Ok(facts) => facts,
         Err(why) => return Ok(refused(&why.into(), None)?),
     };
+    if request.consent.purge.is_some() {
+        facts.ask_subsystem();
+    }
     if let Err(why) = place(&facts, &request.consent) {
         return Ok(refused(&why, Some(&facts))?);
     }
@@ -86,7 +89,6 @@ pub fn run_on<S: Site, F: EngineFactory>(
             }
         };
     let baseline = bench.found.baseline.as_ref();
-    let mut facts = facts;
     let preflight = preflight::check(&mut facts, baseline, stop, |note| observer.event(Event::Note(note)));
     let (armed, held) = match arm(site, &facts, &plan, &request.consent, run_folder.id(), Purpose::New, Bytes(0)) {
         Ok(both) => both,

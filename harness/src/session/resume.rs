@@ -7,7 +7,7 @@ use super::arm::{Refused, arm, concurrency};
 use super::folder::{self, RunFolder};
 use super::judging::{Bench, Judging};
 use super::target::{Held, Site};
-use super::{Event, Limits, Observer, Outcome, RequestError, Target, compose, measure, stored, wall};
+use super::{Event, Limits, Observer, Outcome, RequestError, Target, compose, measure, purge, stored, wall};
 use crate::engine::real::RealFactory;
 use crate::engine::{Clock, EngineFactory};
 use crate::journal::file::{self, Writer};
@@ -15,7 +15,7 @@ use crate::journal::record::{Header, Outcome as Ending, Record};
 use crate::journal::replay::Replay;
 use crate::target::open::{OpenError, Purpose};
 use crate::target::space::Ground;
-use crate::target::{Consent, DeviceRefusal, Refusal};
+use crate::target::{Consent, DeviceRefusal, Facts, Refusal};
 use crate::units::Bytes;
 
 /// Goes on with a run that was cut.
@@ -68,7 +68,13 @@ fn resume_on<S: Site, F: EngineFactory>(
     }
     let bench = stored::bench_of(&so_far, run_folder.path(), judging)?;
     let header = so_far.header.clone();
-    let held = match reopen(site, &header, &so_far, Purpose::Resume) {
+    if so_far.purging.is_some() {
+        let what = "the run was cut while the drive purged itself: it begins with that again, once the drive is free";
+        observer.event(Event::Note(what.to_owned()));
+    }
+    let reopened =
+        await_purge(site, &so_far, observer, stop).and_then(|_| reopen(site, &header, &so_far, Purpose::Resume));
+    let held = match reopened {
         Ok(held) => held,
         Err(
             Refused::Open(OpenError::NoScratch { .. })
@@ -78,7 +84,13 @@ fn resume_on<S: Site, F: EngineFactory>(
         }
         Err(why) => {
             // A refusal must not alter the measurement: the run's journal and its earlier reports stay.
-            let report = compose::refused_resume(&so_far, &why.to_string());
+            let again = so_far.purging.map_or_else(String::new, |purge| {
+                format!(
+                    " The run was cut while the drive purged itself, and has nothing on it: start a new one with --purge {}",
+                    purge.word()
+                )
+            });
+            let report = compose::refused_resume(&so_far, &format!("{why}{again}"));
             return Ok(Outcome { report, folder: run_folder.path().to_owned() });
         }
     };
@@ -147,19 +159,30 @@ fn same_engine(header: &Header, factory: &impl EngineFactory) -> Result<(), Stri
 ///
 /// # Errors
 /// The run cannot be read, or its files are not there.
-pub fn discard(run: &Path) -> Result<(String, Bytes), RequestError> {
+pub fn discard(run: &Path, observer: &mut dyn Observer, stop: &AtomicBool) -> Result<(String, Bytes), RequestError> {
     let run_folder = RunFolder::open(run)?;
     let so_far = file::read(run_folder.path())?;
     let run = so_far.header.run.clone();
     let freed = match Target::of_run(&so_far.header.facts)? {
-        Target::Folder(folder) => discard_on(&folder, &so_far),
-        Target::Device(device) => discard_on(&device, &so_far),
-        Target::Simulated(sim) => discard_on(&*sim, &so_far),
+        Target::Folder(folder) => discard_on(&folder, &so_far, observer, stop),
+        Target::Device(device) => discard_on(&device, &so_far, observer, stop),
+        Target::Simulated(sim) => discard_on(&*sim, &so_far, observer, stop),
     };
     freed.map(|freed| (run, freed))
 }
 
-fn discard_on<S: Site>(site: &S, so_far: &Replay) -> Result<Bytes, RequestError> {
+fn discard_on<S: Site>(
+    site: &S,
+    so_far: &Replay,
+    observer: &mut dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Bytes, RequestError> {
+    let unmarked = await_purge(site, so_far, observer, stop).map_err(|why| RequestError::Run(why.to_string()))?;
+    if unmarked {
+        let what = "the run was cut while the drive purged itself, which is over now: it has nothing on the drive";
+        observer.event(Event::Note(what.to_owned()));
+        return Ok(Bytes(0));
+    }
     let held = reopen(site, &so_far.header, so_far, Purpose::Discard);
     let held = held.map_err(|why| RequestError::Run(why.to_string()))?;
     held.remove().map_err(|errno| {
@@ -168,9 +191,57 @@ fn discard_on<S: Site>(site: &S, so_far: &Replay) -> Result<Bytes, RequestError>
     })
 }
 
+/// Where a run was cut while the drive purged itself: waits until it does so no longer, and gives whether the device does
+/// not carry the run's marker yet.
+fn await_purge<S: Site>(
+    site: &S,
+    so_far: &Replay,
+    observer: &mut dyn Observer,
+    stop: &AtomicBool,
+) -> Result<bool, Refused> {
+    if so_far.purging.is_none() {
+        return Ok(false);
+    }
+    let facts = site.facts()?;
+    same_drive(&so_far.header, &facts)?;
+    purge::wait(&facts, observer, stop).map_err(Refused::Other)?;
+    let facts = site.facts()?;
+    Ok(facts.block().is_some_and(|block| block.contents.marked_by.as_ref() != Some(&so_far.header.run)))
+}
+
 /// The whole guard again, and the same drive and scratch folder as before.
 fn reopen<S: Site>(site: &S, header: &Header, so_far: &Replay, purpose: Purpose) -> Result<S::Held, Refused> {
-    let facts = site.facts()?;
+    let mut facts = site.facts()?;
+    same_drive(header, &facts)?;
+    let there = so_far.phases.last().map_or(Bytes(0), |phase| {
+        let planned = header.plan.phase(&phase.id);
+        planned.map_or(Bytes(0), |planned| planned.layout.bytes())
+    });
+    // What was cut before it had a marker begins anew, with all that the user allowed and no more.
+    let purge = so_far.purging.filter(|_| purpose == Purpose::Resume);
+    let purpose = if purge.is_some() { Purpose::New } else { purpose };
+    if purge.is_some() {
+        facts.ask_subsystem();
+    }
+    let erase = header.erase.as_ref();
+    let consent = Consent {
+        fill_volume: header.fill_volume.clone(),
+        erase: erase
+            .into_iter()
+            .flat_map(|erase| std::iter::once(&erase.identity).chain(&erase.others))
+            .cloned()
+            .collect(),
+        erase_contents: erase.is_some_and(|erase| erase.contents),
+        shared_storage: erase.is_some_and(|erase| erase.shared),
+        purge,
+        resumes: purge.is_none().then(|| header.run.clone()),
+        journal: None,
+    };
+    arm(site, &facts, &header.plan, &consent, &header.run, purpose, there).map(|(_, held)| held)
+}
+
+/// Whether the target is on the drive on which the run began.
+fn same_drive(header: &Header, facts: &Facts) -> Result<(), Refused> {
     if header.facts.simulated() != facts.simulated() {
         return Err(Refused::Other(format!(
             "{} is not the drive any more that it was when the run began: its description or this program changed; \
@@ -185,22 +256,9 @@ fn reopen<S: Site>(site: &S, header: &Header, so_far: &Replay, purpose: Purpose)
                 "{} is on another drive than when the run began: it was {}, now it is {}; mount the right drive there",
                 header.facts.path.display(),
                 folder::drive_line(&header.facts),
-                folder::drive_line(&facts)
+                folder::drive_line(facts)
             )));
         }
     }
-    let there = so_far.phases.last().map_or(Bytes(0), |phase| {
-        let planned = header.plan.phase(&phase.id);
-        planned.map_or(Bytes(0), |planned| planned.layout.bytes())
-    });
-    let erase = header.erase.as_ref();
-    let consent = Consent {
-        fill_volume: header.fill_volume.clone(),
-        erase: erase.map(|erase| erase.identity.clone()),
-        erase_contents: erase.is_some_and(|erase| erase.contents),
-        shared_storage: erase.is_some_and(|erase| erase.shared),
-        resumes: Some(header.run.clone()),
-        journal: None,
-    };
-    arm(site, &facts, &header.plan, &consent, &header.run, purpose, there).map(|(_, held)| held)
+    Ok(())
 }

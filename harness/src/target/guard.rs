@@ -4,18 +4,25 @@
 
 use std::path::{Path, PathBuf};
 
+use self::purge::ArmedPurge;
 use super::facts::{Block, Facts, Folder, Place, Simulated};
+use crate::sample::purge::NamedPurge;
 use crate::units::{Bytes, GIB, Ppm};
 
 mod device;
 mod device_refusal;
 #[cfg(test)]
 mod device_tests;
+pub mod purge;
+mod purge_refusal;
+#[cfg(test)]
+mod purge_tests;
 mod refusal;
 #[cfg(test)]
 mod tests;
 
 pub use device_refusal::DeviceRefusal;
+pub use purge_refusal::PurgeRefusal;
 pub use refusal::Refusal;
 
 /// What a plan asks of its target.
@@ -32,12 +39,14 @@ pub struct Need {
 pub struct Consent {
     /// `--fill-volume`: the filesystem, by its mount point, that may be filled to the last byte.
     pub fill_volume: Option<PathBuf>,
-    /// `--erase`: the identity of the device that may be erased.
-    pub erase: Option<String>,
+    /// `--erase`: the identity of the device that may be erased, and of each other that its own purge reaches.
+    pub erase: Vec<String>,
     /// `--erase-contents`: whatever lies on that device may go.
     pub erase_contents: bool,
     /// `--erase-shared`: that device is this host's alone, though others could reach it.
     pub shared_storage: bool,
+    /// `--purge`: the drive is told to erase itself before the run.
+    pub purge: Option<NamedPurge>,
     /// The run that goes on: the device must be as that run left it.
     pub resumes: Option<String>,
     /// The folder that the run's journal goes into, without symbolic links.
@@ -49,7 +58,7 @@ pub struct Consent {
 #[must_use]
 pub fn never_erased(path: &Path, block: &Block) -> Option<String> {
     let own = block.identity.iter().find(|identity| identity.shared_with.is_empty());
-    let erase = own.map(|identity| identity.name.clone());
+    let erase = own.map(|identity| identity.name.clone()).into_iter().collect();
     let consent = Consent { erase, erase_contents: true, ..Consent::default() };
     let need = Need { space: Bytes(0), writes: Bytes(0) };
     device::may_be_erased(path, block, &need, &consent).err().map(|refusal| match refusal {
@@ -68,6 +77,7 @@ pub fn never_erased(path: &Path, block: &Block) -> Option<String> {
 #[derive(Debug)]
 pub struct Armed {
     facts: Facts,
+    purge: Option<ArmedPurge>,
 }
 
 impl Armed {
@@ -75,6 +85,12 @@ impl Armed {
     #[must_use]
     pub fn facts(&self) -> &Facts {
         &self.facts
+    }
+
+    /// What the drive is to be ordered before the run.
+    #[must_use]
+    pub fn purge(&self) -> Option<&ArmedPurge> {
+        self.purge.as_ref()
     }
 }
 
@@ -195,8 +211,12 @@ const SYSTEM: [&str; 15] = [
 /// # Errors
 /// The first reason against it; its text says what, why and the way out.
 pub fn guard(facts: Facts, need: &Need, consent: &Consent) -> Result<Armed, Refusal> {
-    match &facts.place {
-        Place::Folder(folder) => {
+    let mut purge = None;
+    match (&facts.place, consent.purge) {
+        (Place::Folder(_) | Place::Simulated(_), Some(named)) => {
+            return Err(Refusal::NoDrive { target: facts.path.clone(), purge: named.word() });
+        }
+        (Place::Folder(folder), None) => {
             is_a_place_for_files(&facts.path, folder)?;
             may_be_written(&facts.path, folder)?;
             if let Some(named) = &consent.fill_volume {
@@ -204,10 +224,10 @@ pub fn guard(facts: Facts, need: &Need, consent: &Consent) -> Result<Armed, Refu
             }
             has_room(folder, need, consent, facts.usable(consent))?;
         }
-        Place::Device(block) => device::may_be_erased(&facts.path, block, need, consent)?,
-        Place::Simulated(drive) => can_hold(&facts.path, drive, need, consent)?,
+        (Place::Device(block), _) => purge = device::may_be_erased(&facts.path, block, need, consent)?,
+        (Place::Simulated(drive), None) => can_hold(&facts.path, drive, need, consent)?,
     }
-    Ok(Armed { facts })
+    Ok(Armed { facts, purge })
 }
 
 impl Facts {

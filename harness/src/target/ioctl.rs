@@ -196,6 +196,12 @@ pub(super) enum NvmeQuestion {
     Controller,
     /// Identify Namespace, of this number.
     Namespace(u32),
+    /// The numbers of all namespaces of the subsystem, attached or not.
+    AllocatedNamespaces,
+    /// The numbers of the namespaces that are attached to this controller.
+    ActiveNamespaces,
+    /// The numbers of all controllers of the subsystem.
+    Controllers,
     /// A log page of the whole controller.
     Log(u8),
     /// The present value of a feature, which is the answer's number.
@@ -220,40 +226,80 @@ struct NvmeCommand {
     result: u32,
 }
 
+/// What an NVMe controller may be told that destroys data: only `purge` does, and only what the guard armed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NvmeOrder {
+    /// Format NVM of this namespace; the number is the command's dword 10. Ends when the format has.
+    Format(u32, u32),
+    /// Sanitize, of the whole subsystem; the number is the command's dword 10. Ends when the drive has begun.
+    Sanitize(u32),
+}
+
+/// Why a drive did not do what it was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NvmeError {
+    /// The command did not get through.
+    System(Errno),
+    /// The drive's own status: type in bits 8 to 10, code in bits 0 to 7.
+    Status(u16),
+}
+
 /// Asks an NVMe controller through its node or a namespace's; fills `page`, and gives the answer's number.
 ///
 /// # Errors
 /// `PERM` or `ACCESS` without the right to ask; `NOTTY` where it is no NVMe drive; `IO` where the drive does not know
 /// the answer.
 pub(super) fn nvme_ask(node: BorrowedFd<'_>, question: NvmeQuestion, page: &mut [u8]) -> Result<u32, Errno> {
-    /// `_IOWR('N', 0x41, struct nvme_passthru_cmd)`.
-    const NVME_IOCTL_ADMIN_CMD: Opcode = opcode::read_write::<NvmeCommand>(b'N', 0x41);
     /// All namespaces, that is, the controller.
     const ALL: u32 = u32::MAX;
-    let len = u32::try_from(page.len()).map_err(|_| Errno::INVAL)?;
+    let words = u32::try_from(page.len() / 4).map_err(|_| Errno::INVAL)?.saturating_sub(1);
     let (opcode, namespace, dword_10) = match question {
-        NvmeQuestion::Controller => (0x06, 0, 1),
-        NvmeQuestion::Namespace(number) => (0x06, number, 0),
-        NvmeQuestion::Log(page) => (0x02, ALL, (len / 4).saturating_sub(1) << 16 | u32::from(page)),
+        NvmeQuestion::Controller => (0x06, 0, 0x01),
+        NvmeQuestion::Namespace(number) => (0x06, number, 0x00),
+        NvmeQuestion::AllocatedNamespaces => (0x06, 0, 0x10),
+        NvmeQuestion::ActiveNamespaces => (0x06, 0, 0x02),
+        NvmeQuestion::Controllers => (0x06, 0, 0x13),
+        NvmeQuestion::Log(page) => (0x02, ALL, words << 16 | u32::from(page)),
         NvmeQuestion::Feature(number) => (0x0A, 0, u32::from(number)),
     };
-    let mut command = NvmeCommand {
-        opcode,
-        namespace,
-        data: if page.is_empty() { 0 } else { page.as_mut_ptr().expose_provenance() as u64 },
-        data_len: len,
-        dwords_10_15: [dword_10, 0, 0, 0, 0, 0],
-        timeout_ms: 5_000,
-        ..NvmeCommand::default()
+    let dwords_10_15 = [dword_10, 0, 0, 0, 0, 0];
+    let command = NvmeCommand { opcode, namespace, dwords_10_15, timeout_ms: 5_000, ..NvmeCommand::default() };
+    nvme_submit(node, command, page).map_err(|why| match why {
+        NvmeError::System(errno) => errno,
+        // It does not know this page, or not now.
+        NvmeError::Status(_) => Errno::IO,
+    })
+}
+
+/// Tells an NVMe controller, through its node or a namespace's, what destroys data.
+///
+/// # Errors
+/// As [`nvme_ask`], and the drive's own status.
+pub(super) fn nvme_tell(node: BorrowedFd<'_>, order: NvmeOrder) -> Result<(), NvmeError> {
+    // A command that runs out of time makes the kernel reset the controller: longer than any format lasts.
+    const DAY_MS: u32 = 24 * 60 * 60 * 1000;
+    let (opcode, namespace, dword_10) = match order {
+        NvmeOrder::Format(namespace, how) => (0x80, namespace, how),
+        NvmeOrder::Sanitize(how) => (0x84, 0, how),
     };
+    let dwords_10_15 = [dword_10, 0, 0, 0, 0, 0];
+    let command = NvmeCommand { opcode, namespace, dwords_10_15, timeout_ms: DAY_MS, ..NvmeCommand::default() };
+    nvme_submit(node, command, &mut []).map(|_| ())
+}
+
+/// Hands a command over, and waits for its end; `page` takes what it answers.
+fn nvme_submit(node: BorrowedFd<'_>, mut command: NvmeCommand, page: &mut [u8]) -> Result<u32, NvmeError> {
+    /// `_IOWR('N', 0x41, struct nvme_passthru_cmd)`.
+    const NVME_IOCTL_ADMIN_CMD: Opcode = opcode::read_write::<NvmeCommand>(b'N', 0x41);
+    command.data_len = u32::try_from(page.len()).map_err(|_| NvmeError::System(Errno::INVAL))?;
+    command.data = if page.is_empty() { 0 } else { page.as_mut_ptr().expose_provenance() as u64 };
     // SAFETY: the kernel reads and writes exactly one `nvme_passthru_cmd`, which is laid out as C does and lives across
     // the call, and writes at most `data_len` bytes to `data`, which is all of the borrowed `page`.
     let status = unsafe { libc::ioctl(node.as_raw_fd(), NVME_IOCTL_ADMIN_CMD as _, &raw mut command) };
     match status {
         0 => Ok(command.result),
-        // The drive's own status: it does not know this page, or not now.
-        1.. => Err(Errno::IO),
-        _ => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),
+        1.. => Err(NvmeError::Status((status & 0x7ff) as u16)),
+        _ => Err(NvmeError::System(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))),
     }
 }
 
@@ -278,6 +324,8 @@ mod tests {
         let mut page = [0; 512];
         assert_eq!(nvme_ask(file.as_fd(), NvmeQuestion::Log(2), &mut page), Err(Errno::NOTTY));
         assert_eq!(page, [0; 512]);
+        let order = NvmeOrder::Format(1, 0x200);
+        assert_eq!(nvme_tell(file.as_fd(), order), Err(NvmeError::System(Errno::NOTTY)));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 pub use super::ioctl::own_descriptors;
 use crate::units::Bytes;
-pub use raw::{MARGIN, RawDevice};
+pub use raw::{MARGIN, RawDevice, Steps};
 pub(super) use raw::{capacity, marked_by};
 
 /// Every scratch folder's name begins like this, so that a person and a later run know it.

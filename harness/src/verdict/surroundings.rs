@@ -6,12 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What makes another measurement of it: a difference here and the runs say nothing about the drive.
-pub const MUST_MATCH: [&str; 24] = [
+pub const MUST_MATCH: [&str; 25] = [
     "target.kind",
     "filesystem",
     "filesystem.options",
     FREE_SHARE,
     "stack",
+    "purge",
     "engine",
     "build",
     "drive.transport",

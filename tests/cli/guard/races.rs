@@ -34,7 +34,7 @@ fn open_after(
     happens: impl FnOnce(&mut Scene) -> Result<()>,
 ) -> Result<Result<(), OpenError>> {
     let facts = Facts::read_device(named)?;
-    let consent = Consent { erase: scene.erase.clone(), ..Consent::default() };
+    let consent = Consent { erase: scene.erase.iter().cloned().collect(), ..Consent::default() };
     let armed = guard(facts, &Need { space: Bytes(8 * MIB), writes: Bytes(8 * MIB) }, &consent)?;
     happens(scene)?;
     Ok(open_device(&armed, "a-run", Purpose::New).map(|_| ()))

@@ -9,6 +9,7 @@ mod judge;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use harness::sample::purge::NamedPurge;
 use harness::units::{Bytes, Nanos, parse_bytes, parse_nanos};
 
 pub(crate) use analyze::*;
@@ -100,15 +101,21 @@ pub(crate) struct What {
     /// Allow this filesystem to be filled; it must be the target's own, and not the one that carries /
     #[arg(long, value_name = "MOUNTPOINT")]
     pub(crate) fill_volume: Option<PathBuf>,
-    /// Allow the target device to be erased, all of it: its serial number, worldwide name or UUID, so that no other is
+    /// Allow the target device to be erased, all of it: its serial number, worldwide name or UUID, so that no other is.
+    /// Given again for each other namespace that --purge reaches
     #[arg(long, value_name = "IDENTITY")]
-    pub(crate) erase: Option<String>,
+    pub(crate) erase: Vec<String>,
     /// Allow that also where the device is not empty
     #[arg(long, requires = "erase")]
     pub(crate) erase_contents: bool,
     /// Allow it also where other hosts could be using the device: fabrics, iSCSI, Fibre Channel
     #[arg(long, requires = "erase")]
     pub(crate) erase_shared: bool,
+    /// Before the run, have the target, a whole NVMe drive, erase itself, which cannot be stopped: format destroys all
+    /// data of the namespace, or of all namespaces of the drive where it formats only all at once; sanitize destroys all
+    /// data of all namespaces of the drive. The LBA format stays. Without this, what is purged is discarded
+    #[arg(long, value_enum, value_name = "HOW", requires = "erase")]
+    pub(crate) purge: Option<DrivePurge>,
     /// Refuse a plan that writes more than this, such as 100GB
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     pub(crate) max_write: Option<Bytes>,
@@ -133,10 +140,10 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "DIR", default_value = "storage-check-runs")]
     pub(crate) out: PathBuf,
     /// Go on with a run that was cut, named by its folder or journal
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["discard", "target", "profile", "fill_volume", "erase", "max_write", "out"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["discard", "target", "profile", "fill_volume", "erase", "purge", "max_write", "out"])]
     pub(crate) resume: Option<PathBuf>,
     /// Remove what a run that was cut left on its target
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "profile", "fill_volume", "erase", "max_write", "out", "keep"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "profile", "fill_volume", "erase", "purge", "max_write", "out", "keep"])]
     pub(crate) discard: Option<PathBuf>,
     /// Leave the test files in place at the end
     #[arg(long)]
@@ -199,6 +206,23 @@ pub(crate) enum AfterRun {
     Leave,
     /// Remove them and discard what is unused (fstrim; needs root)
     Purge,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DrivePurge {
+    /// NVMe Format NVM with erasure of user data
+    Format,
+    /// NVMe Sanitize: block erase where the drive has it, else crypto erase, else overwrite
+    Sanitize,
+}
+
+impl From<DrivePurge> for NamedPurge {
+    fn from(purge: DrivePurge) -> NamedPurge {
+        match purge {
+            DrivePurge::Format => NamedPurge::Format,
+            DrivePurge::Sanitize => NamedPurge::Sanitize,
+        }
+    }
 }
 
 impl Arguments {

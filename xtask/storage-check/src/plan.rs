@@ -7,6 +7,7 @@ use harness::plan::phase::{Plan, Work};
 use harness::session::folder::drive_line;
 use harness::session::judging::Judging;
 use harness::session::{self, Preview, PreviewError};
+use harness::target::guard::purge::foreseen;
 use harness::units::{Bytes, Nanos, Rate};
 use harness::verdict::foresee::Foreseen;
 
@@ -66,7 +67,7 @@ fn text(request: &session::Request, preview: &Preview) -> String {
     line("writes", format!("{}{}", writes(plan), drive_writes(plan)));
     line("reads", plan.reads.to_string());
     line("time", format!("{least} to {most}, by the speed of the drive"));
-    line("erases", erases(facts));
+    line("erases", erases(request, facts));
     for skipped in &plan.skipped {
         line("left out", format!("{}: {}", skipped.what, skipped.reason));
     }
@@ -144,13 +145,15 @@ fn drive_writes(plan: &Plan) -> String {
     plan.drive_writes().map_or_else(String::new, |times| format!(" ({times:.2} drive writes)"))
 }
 
-fn erases(facts: &harness::target::Facts) -> String {
+fn erases(request: &session::Request, facts: &harness::target::Facts) -> String {
     if facts.simulated().is_some() {
         return "nothing: the drive is simulated".to_owned();
     }
     if let Some(block) = facts.block() {
         let names: Vec<&str> = block.identity.iter().map(|identity| identity.name.as_str()).collect();
-        return format!("ALL of {}, {} ({})", facts.path.display(), block.size, names.join(", "));
+        let first = request.consent.purge.and_then(|purge| foreseen(block, purge));
+        let first = first.map(|what| format!("; first the drive is told to {what}")).unwrap_or_default();
+        return format!("ALL of {}, {} ({}){first}", facts.path.display(), block.size, names.join(", "));
     }
     format!("nothing: files are made in a folder of our own in {} and removed at the end", facts.path.display())
 }
@@ -170,7 +173,7 @@ fn json(request: &session::Request, preview: &Preview) -> String {
         "reads_bytes": plan.reads.0,
         "drive_writes": plan.drive_writes(),
         "time_s": { "least": least.secs().round(), "most": most.secs().round() },
-        "erases": erases(facts),
+        "erases": erases(request, facts),
         "phases": plan.phases,
         "skipped": plan.skipped,
         "refusal": refusal,

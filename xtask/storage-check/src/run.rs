@@ -150,6 +150,7 @@ pub(crate) fn request(what: &What) -> Result<Request, RequestError> {
             fill_volume: what.fill_volume.clone(),
             erase: what.erase.clone(),
             erase_contents: what.erase_contents,
+            purge: what.purge.map(Into::into),
             shared_storage: what.erase_shared,
             ..Consent::default()
         },
@@ -173,8 +174,11 @@ pub(crate) fn profile(name: &str) -> Result<Profile, RequestError> {
     Profile::parse(&text).map_err(|why| RequestError::Run(format!("profile {name}: {why}")))
 }
 
-fn discard(run: &Path, console: &Console) -> Exit {
-    match session::discard(run) {
+fn discard(run: &Path, console: &mut Console) -> Exit {
+    let mut progress = Progress::new(console, false);
+    // A signal ends this at once: nothing that was begun is left half done by it.
+    let discarded = session::discard(run, &mut progress, &AtomicBool::new(false));
+    match discarded {
         Ok((run, freed)) => {
             console.result(&match console.format {
                 Format::Text => format!("removed the files of run {run}: {freed} freed"),

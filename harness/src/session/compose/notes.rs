@@ -3,9 +3,10 @@
 use super::heat::disturbances;
 use crate::environment::Outcome;
 use crate::journal::record::Counted;
-use crate::journal::replay::{PhaseReplay, Replay};
+use crate::journal::replay::{PhaseReplay, Purged, Replay};
 use crate::plan::phase::Work;
 use crate::plan::profile::Data;
+use crate::sample::purge::PurgeCheck;
 use crate::target::Simulated;
 use crate::verdict::judge::{Judged, Role};
 
@@ -37,6 +38,8 @@ pub(super) fn incomparable(replay: &Replay) -> Vec<String> {
             )
         })
         .collect();
+    let broken = replay.purges.iter().filter(|purge| purge.check.as_ref().is_some_and(PurgeCheck::is_broken));
+    why.extend(broken.map(|purge| format!("not comparable: the purge {}", purged(purge))));
     if replay.header.facts.simulated().is_some() {
         // What is simulated reaches the drive by definition.
         return why;
@@ -49,6 +52,14 @@ pub(super) fn incomparable(replay: &Replay) -> Vec<String> {
         );
     }
     why
+}
+
+/// Where, how thoroughly, what a look then showed, and how long the drive rested.
+fn purged(purge: &Purged) -> String {
+    let place = purge.phase.as_ref().map_or_else(|| "before the run".to_owned(), |phase| format!("in {phase}"));
+    let check = purge.check.as_ref().map(|check| format!("; {check}")).unwrap_or_default();
+    let rest = purge.rested_ns.map(|rest| format!("; the drive then rested {rest}")).unwrap_or_default();
+    format!("{place}: {}{check}{rest}", purge.grade.word())
 }
 
 fn simulated(drive: &Simulated) -> String {
@@ -81,6 +92,9 @@ pub(super) fn notes(replay: &Replay, incomparable: &[String]) -> Vec<String> {
     if replay.header.environment.get("build") == Some("debug") {
         notes
             .push("measured by a debug build: not comparable with runs of a release build, and no baseline".to_owned());
+    }
+    if replay.header.facts.block().is_some() {
+        notes.extend(replay.purges.iter().map(|purge| format!("purge {}", purged(purge))));
     }
     let zeros = |phase: &PhaseReplay| {
         let planned = replay.header.plan.phase(&phase.id);

@@ -18,6 +18,7 @@ pub use folder::FolderTarget;
 pub use sim::{SimTarget, TargetError};
 
 use crate::target::open::{OpenError, Purpose};
+use crate::target::purge::{Purge, Witness};
 use crate::target::{Armed, Facts, FactsError};
 use crate::units::Bytes;
 
@@ -65,6 +66,24 @@ pub trait Held {
 
     /// What the run has on the target, for a sentence: its scratch folder's name.
     fn name(&self) -> &str;
+
+    /// What the drive is to be ordered before the run, if anything.
+    fn purge(&self) -> Option<&Purge> {
+        None
+    }
+
+    /// Who looks at the target around its purges, if it can be looked at.
+    fn witness(&self) -> Option<&Witness> {
+        None
+    }
+
+    /// Whether the target is still the one that the guard saw.
+    ///
+    /// # Errors
+    /// The kernel's error.
+    fn is_still(&self, _facts: &Facts) -> Result<bool, Errno> {
+        Ok(true)
+    }
 
     /// Removes what the run has on the target; gives the bytes freed.
     ///

@@ -2,6 +2,9 @@
 //!
 //! Writes nothing and judges nothing.
 
+pub(in crate::target) mod promise;
+pub(in crate::target) mod subsystem;
+
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -14,11 +17,13 @@ use rustix::fs::{Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
+pub use self::subsystem::{Sibling, Subsystem};
 use super::contents::{self, Contents};
 use super::identity::{self, Identity};
 use super::mounts::Mounts;
 use super::sysfs::{self, Host, attribute, number};
 use super::{Device, Facts, FactsError, Place, Pool, Use, drive, openers, pool, uses};
+use crate::sample::purge::Reads;
 use crate::target::{ioctl, space};
 use crate::units::Bytes;
 
@@ -57,6 +62,15 @@ pub struct Block {
     /// Discards begin and end at multiples of it; none where the device takes none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discard_granularity: Option<Bytes>,
+    /// The first place from which on discards may begin: they do at this one and at steps of the granularity after it.
+    #[serde(default)]
+    pub discard_alignment: Bytes,
+    /// What the device promises that discarded blocks read as; none where it promises nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discarded_reads: Option<Reads>,
+    /// What an NVMe drive's own purge would reach; only where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subsystem: Option<Box<Subsystem>>,
     /// The storage beneath that can run out before the device is full.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<Pool>,
@@ -120,6 +134,9 @@ pub(super) fn read(path: PathBuf, host: &Host) -> Result<Facts, FactsError> {
         discard_granularity: number(disk, "queue/discard_max_bytes")
             .filter(|&most| most > 0)
             .map(|_| Bytes(number(disk, "queue/discard_granularity").unwrap_or(512).max(512))),
+        discard_alignment: Bytes(number(disk, "discard_alignment").unwrap_or(0)),
+        discarded_reads: promise::read(disk, drive.as_ref()),
+        subsystem: None,
         pool: pool::read(device, Bytes(0), host, &mounts),
         members: members(disk, host, &mounts),
     };

@@ -6,7 +6,7 @@
 //! `quota` the filesystem, `host` reads what surrounds the target. Judges nothing: that is `guard`'s.
 //! What is unknown is absent, never zero or empty.
 
-mod block;
+pub(super) mod block;
 mod contents;
 mod controller;
 mod details;
@@ -18,7 +18,7 @@ mod host;
 mod identity;
 mod limits;
 mod mounts;
-mod nvme;
+pub(super) mod nvme;
 mod openers;
 mod pool;
 mod quota;
@@ -35,13 +35,14 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::block::Block;
 pub(super) use self::block::identity_now;
+pub use self::block::{Block, Sibling, Subsystem};
 pub use self::contents::Contents;
 pub use self::details::{Condition, Details, Member};
 pub use self::folder::FactsError;
 pub use self::host::environment;
 pub use self::identity::Identity;
+pub use self::nvme::erase::{Abilities, SanitizeAction};
 pub use self::uses::{Use, User};
 use crate::units::Bytes;
 

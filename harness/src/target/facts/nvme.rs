@@ -4,6 +4,8 @@
 //! Command Set 1.0, figure 97 (Identify Namespace); OCP Datacenter NVMe SSD Specification 2.5, SMART-1 to SMART-31
 //! (log page C0h). All numbers are little-endian. Asks nothing: `controller` does.
 
+pub(in crate::target) mod erase;
+
 use super::Condition;
 use crate::units::Bytes;
 
@@ -25,11 +27,13 @@ pub(super) struct Controller {
 
 /// What it says of a namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Namespace {
+pub(in crate::target) struct Namespace {
     /// Bytes of data and of metadata a block, and where the metadata are.
     pub(super) lba_format: String,
     /// Blocks in use; as many as there are where nothing is counted.
-    pub(super) used: Option<Bytes>,
+    pub(in crate::target) used: Option<Bytes>,
+    /// The same as the drive says it, count or not.
+    pub(in crate::target) said_used: Bytes,
     pub(super) nguid: Option<String>,
     pub(super) eui64: Option<String>,
     /// What a read of deallocated blocks gives; none where the drive does not say.
@@ -51,7 +55,7 @@ pub(super) fn controller(page: &[u8]) -> Option<Controller> {
 }
 
 /// Identify Namespace, 4096 bytes.
-pub(super) fn namespace(page: &[u8]) -> Option<Namespace> {
+pub(in crate::target) fn namespace(page: &[u8]) -> Option<Namespace> {
     let format_byte = *page.get(26)?;
     let index = usize::from(format_byte & 0x0f | (format_byte & 0x60) >> 1);
     let format = page.get(128 + 4 * index..132 + 4 * index)?;
@@ -64,10 +68,12 @@ pub(super) fn namespace(page: &[u8]) -> Option<Namespace> {
     };
     let (size, used) = (u64_at(page, 0)?, u64_at(page, 16)?);
     let thin = page.get(24)? & 1 == 1;
+    let said_used = Bytes(used.saturating_mul(block));
     Some(Namespace {
         lba_format: format!("{block}+{metadata}{place}"),
         // A drive that does not count says that everything is in use.
-        used: (thin || used != size).then(|| Bytes(used.saturating_mul(block))),
+        used: (thin || used != size).then_some(said_used),
+        said_used,
         nguid: hex(page.get(104..120)?),
         eui64: hex(page.get(120..128)?),
         after_discard: match page.get(33)? & 0x07 {

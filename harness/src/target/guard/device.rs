@@ -5,20 +5,27 @@
 
 use std::path::Path;
 
+use super::purge::{self, ArmedPurge};
 use super::{Consent, DeviceRefusal, Need, Refusal, SMALL_PLAN};
 use crate::target::facts::{Block, Use, User};
 
-/// The first reason against it.
-pub(super) fn may_be_erased(path: &Path, block: &Block, need: &Need, consent: &Consent) -> Result<(), Refusal> {
+/// The first reason against it; else what the drive is to be ordered.
+pub(super) fn may_be_erased(
+    path: &Path,
+    block: &Block,
+    need: &Need,
+    consent: &Consent,
+) -> Result<Option<ArmedPurge>, Refusal> {
     if let Some(named) = &consent.fill_volume {
         return Err(Refusal::NoFilesystem { target: path.to_owned(), named: named.clone() });
     }
     let refused = |why: DeviceRefusal| Err(Refusal::Device { path: path.to_owned(), why });
-    let reason = unfit(block, consent)
-        .or_else(|| in_use(block, consent))
-        .or_else(|| not_the_one(block, consent))
-        .or_else(|| not_empty(block, consent));
+    let reason = unfit(block, consent).or_else(|| in_use(block, consent)).or_else(|| not_the_one(block, consent));
     if let Some(why) = reason {
+        return refused(why);
+    }
+    let purge = purge::armed(block, consent).map_err(|why| Refusal::Purge { path: path.to_owned(), why })?;
+    if let Some(why) = not_empty(block, consent) {
         return refused(why);
     }
     if need.space > block.capacity() {
@@ -33,12 +40,12 @@ pub(super) fn may_be_erased(path: &Path, block: &Block, need: &Need, consent: &C
         Some(pool) if pool.available.is_none() && need.space > SMALL_PLAN => {
             Err(Refusal::PoolUnknown { need: need.space, what: pool.what.clone() })
         }
-        _ => Ok(()),
+        _ => Ok(purge),
     }
 }
 
 /// What no consent makes a target of.
-fn unfit(block: &Block, consent: &Consent) -> Option<DeviceRefusal> {
+pub(super) fn unfit(block: &Block, consent: &Consent) -> Option<DeviceRefusal> {
     if let Some(disk) = &block.partition_of {
         return Some(DeviceRefusal::Partition { disk: disk.clone() });
     }
@@ -52,7 +59,7 @@ fn unfit(block: &Block, consent: &Consent) -> Option<DeviceRefusal> {
     shared.map(|transport| DeviceRefusal::SharedStorage { transport: transport.clone() })
 }
 
-fn in_use(block: &Block, consent: &Consent) -> Option<DeviceRefusal> {
+pub(super) fn in_use(block: &Block, consent: &Consent) -> Option<DeviceRefusal> {
     let Some(uses) = &block.uses else { return Some(DeviceRefusal::UseUnknown) };
     let root = uses.iter().find(|one| matches!(one.by, User::Mount { root: true, .. }));
     if let Some(one) = root {
@@ -83,8 +90,8 @@ fn in_use(block: &Block, consent: &Consent) -> Option<DeviceRefusal> {
     block.claimed.then_some(DeviceRefusal::Claimed)
 }
 
-/// Whether the user named this device and no other.
-fn not_the_one(block: &Block, consent: &Consent) -> Option<DeviceRefusal> {
+/// Whether the user named this device.
+pub(super) fn not_the_one(block: &Block, consent: &Consent) -> Option<DeviceRefusal> {
     let all: Vec<&str> = block.identity.iter().map(|identity| identity.name.as_str()).collect();
     let alone = block.identity.iter().filter(|identity| identity.shared_with.is_empty());
     let alone: Vec<&str> = alone.map(|identity| identity.name.as_str()).collect();
@@ -97,18 +104,18 @@ fn not_the_one(block: &Block, consent: &Consent) -> Option<DeviceRefusal> {
             }
         });
     };
-    let Some(named) = &consent.erase else {
+    if consent.erase.is_empty() {
         return Some(DeviceRefusal::NotAsked {
             identity: first_own.name.clone(),
             others: others(&alone, &first_own.name),
         });
-    };
-    // Drives pad their names with spaces, and who copies one may lose some.
-    let named = named.split_whitespace().collect::<Vec<_>>().join(" ");
-    match block.identity.iter().find(|identity| identity.name == named) {
-        None => Some(DeviceRefusal::OtherIdentity { named, identity: all.join(", ") }),
+    }
+    let named: Vec<String> = consent.erase.iter().map(|named| trimmed(named)).collect();
+    let mut meant = block.identity.iter().filter(|identity| named.contains(&identity.name));
+    match meant.clone().find(|identity| identity.shared_with.is_empty()).or_else(|| meant.next()) {
+        None => Some(DeviceRefusal::OtherIdentity { named: named.join(", "), identity: all.join(", ") }),
         Some(identity) if !identity.shared_with.is_empty() => Some(DeviceRefusal::AmbiguousIdentity {
-            named,
+            named: identity.name.clone(),
             others: identity.shared_with.join(", "),
             identity: first_own.name.clone(),
         }),
@@ -116,12 +123,17 @@ fn not_the_one(block: &Block, consent: &Consent) -> Option<DeviceRefusal> {
     }
 }
 
+/// Drives pad their names with spaces, and who copies one may lose some.
+pub(super) fn trimmed(named: &str) -> String {
+    named.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 fn others(all: &[&str], but: &str) -> String {
     let others: Vec<&str> = all.iter().copied().filter(|name| *name != but).collect();
     if others.is_empty() { String::new() } else { format!(" (also {})", others.join(", ")) }
 }
 
-fn not_empty(block: &Block, consent: &Consent) -> Option<DeviceRefusal> {
+pub(super) fn not_empty(block: &Block, consent: &Consent) -> Option<DeviceRefusal> {
     let contents = &block.contents;
     if let Some(run) = &consent.resumes {
         // What the run cleared cannot be there again: a signature is somebody else's, and a marker gone is as well.

@@ -6,7 +6,7 @@ use super::*;
 const GB: u64 = 1_000_000_000;
 
 /// An empty drive of 1000 GB that nobody uses.
-fn block() -> Block {
+pub(super) fn block() -> Block {
     Block {
         device: Device { major: 8, minor: 0 },
         sequence: Some(7),
@@ -21,12 +21,15 @@ fn block() -> Block {
         opened_by: Vec::new(),
         contents: Contents { sampled_blocks: 600, ..Contents::default() },
         discard_granularity: Some(Bytes(4096)),
+        discard_alignment: Bytes(0),
+        discarded_reads: None,
+        subsystem: None,
         pool: None,
         members: Vec::new(),
     }
 }
 
-fn own(name: &str, shared_with: &[&str]) -> Identity {
+pub(super) fn own(name: &str, shared_with: &[&str]) -> Identity {
     Identity { name: name.to_owned(), shared_with: shared_with.iter().map(|name| (*name).to_owned()).collect() }
 }
 
@@ -48,7 +51,7 @@ fn held(name: &str, kind: &str) -> User {
 fn check(change: impl Fn(&mut Block, &mut Consent), words: &[&str]) {
     let need = Need { space: Bytes(100 * GB), writes: Bytes(100 * GB) };
     let mut block = block();
-    let mut consent = Consent { erase: Some("S123 456".to_owned()), ..Consent::default() };
+    let mut consent = Consent { erase: vec!["S123 456".to_owned()], ..Consent::default() };
     change(&mut block, &mut consent);
     let facts = Facts { path: "/dev/sda".into(), drive: None, place: Place::Device(Box::new(block)) };
     match guard(facts, &need, &consent) {
@@ -76,14 +79,17 @@ fn never(change: impl Fn(&mut Block, &mut Consent), words: &[&str]) {
 fn an_empty_drive_that_was_named_is_armed_by_any_name_that_only_it_has() {
     check(|_, _| {}, &[]);
     for name in ["naa.5000c500a1b2c3d4", "S123 456", "  S123   456 "] {
-        check(|_, consent| consent.erase = Some(name.to_owned()), &[]);
+        check(|_, consent| consent.erase = vec![name.to_owned()], &[]);
     }
 }
 
 #[test]
 fn what_was_not_named_is_refused_and_told_by_its_name() {
-    never(|_, consent| consent.erase = None, &["would be erased", "--erase 'naa.5000c500a1b2c3d4' (also S123 456)"]);
-    let other = |name: &'static str| move |_: &mut Block, consent: &mut Consent| consent.erase = Some(name.to_owned());
+    never(
+        |_, consent| consent.erase = Vec::new(),
+        &["would be erased", "--erase 'naa.5000c500a1b2c3d4' (also S123 456)"],
+    );
+    let other = |name: &'static str| move |_: &mut Block, consent: &mut Consent| consent.erase = vec![name.to_owned()];
     never(other("S124"), &["is not S124", "naa.5000c500a1b2c3d4, S123 456"]);
     never(other("S123"), &["is not S123"]);
     never(other("s123 456"), &["is not s123 456"]);
@@ -100,7 +106,7 @@ fn a_name_that_two_devices_have_is_no_name() {
     check(
         |block, consent| {
             one_shared(block, consent);
-            consent.erase = Some("naa.5000c500a1b2c3d4".to_owned());
+            consent.erase = vec!["naa.5000c500a1b2c3d4".to_owned()];
         },
         &[],
     );
@@ -134,7 +140,7 @@ fn use_is_never_overridden() {
 fn use_goes_before_the_name_and_the_name_before_what_lies_there() {
     let all_wrong = |block: &mut Block, consent: &mut Consent| {
         block.contents.signatures = vec!["XFS".to_owned()];
-        consent.erase = Some("another".to_owned());
+        consent.erase = vec!["another".to_owned()];
     };
     never(all_wrong, &["is not another"]);
     never(

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use super::{DeviceRefusal, SMALL_PLAN};
+use super::{DeviceRefusal, PurgeRefusal, SMALL_PLAN};
 use crate::units::Bytes;
 
 /// Why a plan may not run on a target; nothing was written.
@@ -20,6 +20,25 @@ pub enum Refusal {
         path: PathBuf,
         /// Why.
         why: DeviceRefusal,
+    },
+    /// A drive that may not be told to purge itself.
+    #[error("{} {why}.", .path.display())]
+    Purge {
+        /// The target.
+        path: PathBuf,
+        /// Why.
+        why: PurgeRefusal,
+    },
+    /// `--purge` for what is no drive.
+    #[error(
+        "--purge {purge} is for a whole NVMe drive, and {} is none. Name the drive with --target and --erase, \
+         or leave --purge out.", .target.display()
+    )]
+    NoDrive {
+        /// The target.
+        target: PathBuf,
+        /// What was asked for.
+        purge: &'static str,
     },
     /// A simulated drive that the plan does not fit on.
     #[error(

@@ -16,8 +16,10 @@ use rustix::io::Errno;
 use super::{OpenError, Purpose, lock, locked};
 use crate::target::facts::{self, Block, Device};
 use crate::target::guard::Armed;
+use crate::target::guard::purge::ArmedPurge;
 use crate::target::ioctl;
-use crate::target::space::RawDevice;
+use crate::target::purge::{Purge, Witness};
+use crate::target::space::{RawDevice, Steps};
 use crate::units::Bytes;
 
 /// An opened device; the locks live as long as it does and die with the process.
@@ -29,6 +31,10 @@ pub struct OpenedDevice {
     pub alignment: Bytes,
     /// The run that had died here, whose data this one has overwritten: its id and the bytes that it could use.
     pub removed: Vec<(String, Bytes)>,
+    /// What the drive is to be ordered before the run; the device carries no marker before that is done.
+    pub purge: Option<Purge>,
+    /// Looks at it before and after its purges.
+    pub witness: Witness,
     _lock: OwnedFd,
 }
 
@@ -62,18 +68,58 @@ pub fn open_device(armed: &Armed, run: &str, purpose: Purpose) -> Result<OpenedD
     if !is_the_same(&durable, known).map_err(failed("asking for the identity of the device"))? {
         return Err(changed());
     }
-    let granularity = known.discard_granularity.map(|granularity| granularity.0);
-    let device = RawDevice::new(direct, durable, known.size.0, granularity);
+    let discards = known.discard_granularity.map(|step| Steps { step: step.0, first: known.discard_alignment.0 });
+    let device = Arc::new(RawDevice::new(direct, durable, known.size.0, discards));
+    let ordered = armed.purge().filter(|_| purpose == Purpose::New);
+    let purge = match ordered {
+        Some(ordered) => Some(Purge::new(ordered.clone(), device.clone(), reached(ordered)?)),
+        None => None,
+    };
     let mut removed = Vec::new();
     if purpose == Purpose::New {
         let dead = known.contents.marked_by.clone();
         removed.extend(dead.map(|dead| (dead, known.capacity())));
-        device.mark(run).map_err(failed("writing the first block"))?;
+        if purge.is_none() {
+            device.mark(run).map_err(failed("writing the first block"))?;
+        }
     } else if !device.marked(run).map_err(failed("reading the run's marker"))? {
         return Err(OpenError::NoMarker { path: path.clone(), run: run.to_owned() });
     }
     let alignment = facts.drive.as_ref().and_then(|drive| drive.logical_block).unwrap_or(Bytes(4096));
-    Ok(OpenedDevice { device: Arc::new(device), alignment, removed, _lock: lock })
+    let namespace = facts.drive.as_ref().and_then(|drive| u32::try_from(drive.details.namespace?).ok());
+    let witness = Witness::new(device.clone(), known.discarded_reads, namespace);
+    Ok(OpenedDevice { device, alignment, removed, purge, witness, _lock: lock })
+}
+
+impl OpenedDevice {
+    /// Whether the device is still the one that the guard saw, under whatever its own purge did.
+    ///
+    /// # Errors
+    /// The kernel's error.
+    pub fn is_still(&self, known: &Block) -> Result<bool, Errno> {
+        is_the_same(self.device.node(), known)
+    }
+}
+
+/// Opens the other namespaces that a purge reaches as the target itself is opened: nobody takes them into use meanwhile.
+fn reached(purge: &ArmedPurge) -> Result<Vec<OwnedFd>, OpenError> {
+    let mut opened = Vec::new();
+    for sibling in purge.reached() {
+        let path = &sibling.path;
+        let failed =
+            |errno| OpenError::Io { operation: "opening a namespace of the same drive", path: path.clone(), errno };
+        let known = sibling.facts.as_ref().and_then(|facts| facts.block()).ok_or(Errno::NOTBLK).map_err(failed)?;
+        let flags = OFlags::RDWR | OFlags::EXCL | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let node = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| match errno {
+            Errno::BUSY => OpenError::Claimed { path: path.clone() },
+            errno => failed(errno),
+        })?;
+        if !is_the_same(&node, known).map_err(failed)? {
+            return Err(OpenError::DeviceChanged { path: path.clone() });
+        }
+        opened.push(node);
+    }
+    Ok(opened)
 }
 
 /// Whether the descriptor leads to what the guard saw.

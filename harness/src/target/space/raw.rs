@@ -37,21 +37,35 @@ pub struct RawDevice {
     /// The same device, each write durable when it completes.
     durable: Arc<OwnedFd>,
     size: u64,
-    /// Discards begin and end at multiples of it; none where the device takes none.
-    granularity: Option<u64>,
+    /// None where the device takes no discards.
+    discards: Option<Steps>,
+}
+
+/// Where discards may begin and end: at `first` and in steps of `step` bytes from there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Steps {
+    /// Bytes.
+    pub step: u64,
+    /// Bytes from the start of the device.
+    pub first: u64,
 }
 
 impl RawDevice {
     /// A device of `size` bytes by its two descriptors, both for direct I/O.
     #[must_use]
-    pub fn new(direct: OwnedFd, durable: OwnedFd, size: u64, granularity: Option<u64>) -> RawDevice {
-        RawDevice { direct: Arc::new(direct), durable: Arc::new(durable), size, granularity }
+    pub fn new(direct: OwnedFd, durable: OwnedFd, size: u64, discards: Option<Steps>) -> RawDevice {
+        RawDevice { direct: Arc::new(direct), durable: Arc::new(durable), size, discards }
     }
 
     /// Bytes that phases may use: whole MiB between the margins.
     #[must_use]
     pub fn capacity(&self) -> u64 {
         capacity(self.size)
+    }
+
+    /// The descriptor by which the drive itself is asked and ordered.
+    pub(in crate::target) fn node(&self) -> &OwnedFd {
+        &self.direct
     }
 
     /// The descriptor for I/O.
@@ -72,10 +86,25 @@ impl RawDevice {
     /// # Errors
     /// `OPNOTSUPP` where it takes no discard; else the kernel's error.
     pub fn discard(&self) -> Result<(), Errno> {
-        let granularity = self.granularity.ok_or(Errno::OPNOTSUPP)?.max(512);
-        let start = MARGIN.next_multiple_of(granularity);
-        let end = (MARGIN + self.capacity()) / granularity * granularity;
-        if start < end { ioctl::discard(self.direct.as_fd(), start, end - start) } else { Ok(()) }
+        let steps = self.discards.ok_or(Errno::OPNOTSUPP)?;
+        match steps.within(MARGIN, MARGIN + self.capacity()) {
+            Some((start, end)) => ioctl::discard(self.direct.as_fd(), start, end - start),
+            None => Ok(()),
+        }
+    }
+
+    /// Reads blocks of 4 KiB, one at some place in each of `parts` equal parts of what a discard covers: where each is,
+    /// and whether all of it is `byte`. What cannot be read is not.
+    pub(in crate::target) fn sample(&self, parts: u64, byte: u8) -> Vec<(u64, bool)> {
+        let steps = self.discards.unwrap_or(Steps { step: MARKER_BYTES as u64, first: 0 });
+        let Some((start, end)) = steps.within(MARGIN, MARGIN + self.capacity()) else { return Vec::new() };
+        let Ok(mut buffer) = buffer(MARKER_BYTES) else { return Vec::new() };
+        let is_as_said = |at: u64, buffer: &mut AlignedBuffer| {
+            buffer.fill(!byte);
+            rustix::io::pread(&self.direct, &mut **buffer, at) == Ok(MARKER_BYTES)
+                && buffer.iter().all(|&found| found == byte)
+        };
+        places(start, end, parts).map(|at| (at, is_as_said(at, &mut buffer))).collect()
     }
 
     /// Clears both margins and marks the device as the run's: a real direct write, read back.
@@ -145,6 +174,31 @@ impl RawDevice {
     }
 }
 
+impl Steps {
+    /// The largest range from `start` to `end` that begins and ends at a step.
+    fn within(self, start: u64, end: u64) -> Option<(u64, u64)> {
+        let step = self.step.max(512);
+        let first = self.first % step;
+        let up = start.saturating_sub(first).next_multiple_of(step) + first;
+        let down = end.checked_sub(first)? / step * step + first;
+        (up < down).then_some((up, down))
+    }
+}
+
+/// A whole block at some place in each of so many equal parts of a range, always the same ones.
+fn places(start: u64, end: u64, parts: u64) -> impl Iterator<Item = u64> {
+    const BLOCK: u64 = MARKER_BYTES as u64;
+    let start = start.next_multiple_of(BLOCK);
+    let blocks = end.saturating_sub(start) / BLOCK;
+    let parts = parts.min(blocks);
+    (0..parts).map(move |part| {
+        let (from, to) = (blocks * part / parts, blocks * (part + 1) / parts);
+        // Knuth's multiplicative hash: places that no stripe or step of a drive's own coincides with.
+        let within = part.wrapping_mul(2_654_435_761) % (to - from);
+        start + (from + within) * BLOCK
+    })
+}
+
 /// Bytes between the margins of a device of `size` bytes, in whole MiB.
 #[must_use]
 pub(in crate::target) fn capacity(size: u64) -> u64 {
@@ -194,6 +248,33 @@ mod tests {
         }
         assert_eq!(marked_by(&block[..100]), None);
         assert_eq!(marked_by(&[0; MARKER_BYTES]), None);
+    }
+
+    #[test]
+    fn discards_begin_and_end_at_the_drives_own_steps() {
+        let check = |step, first, start, end, expect| {
+            assert_eq!(Steps { step, first }.within(start, end), expect, "{step} {first} {start} {end}");
+        };
+        check(4096, 0, 4096, 40960, Some((4096, 40960)));
+        check(10_000, 0, 4096, 40960, Some((10_000, 40_000)));
+        check(10_000, 2_000, 4096, 40960, Some((12_000, 32_000)));
+        // An offset of more than a step is one of what remains of it.
+        check(10_000, 32_000, 4096, 40960, Some((12_000, 32_000)));
+        check(10_000, 4_500, 4096, 14_000, None);
+        check(0, 0, 511, 1024, Some((512, 1024)));
+        check(1 << 40, 1 << 30, 0, 1 << 29, None);
+    }
+
+    #[test]
+    fn samples_lie_one_in_each_part_and_within_the_range() {
+        let found: Vec<u64> = places(MIB + 512, 65 * MIB, 64).collect();
+        assert_eq!(found.len(), 64);
+        assert!(found.is_sorted() && found.iter().all(|at| at % 4096 == 0 && *at > MIB && *at + 4096 <= 65 * MIB));
+        for (part, at) in found.iter().enumerate() {
+            assert!((*at - MIB - 4096) / (MIB - 64) == part as u64, "{part}: {at}");
+        }
+        assert_eq!(places(0, 3 * 4096, 64).collect::<Vec<_>>(), [0, 4096, 8192]);
+        assert_eq!(places(0, 4095, 64).count(), 0);
     }
 
     #[test]
