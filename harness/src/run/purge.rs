@@ -39,7 +39,7 @@ impl<'a, F: EngineFactory> Run<'a, F> {
             }
         };
         let at_ns = engine.now();
-        let check = self.witness.filter(|_| grade == told).map(|witness| witness.check(in_use));
+        let check = self.witness.filter(|_| grade == told).map(|witness| witness.check(grade, in_use));
         self.sink.record(Record::Purge { at_ns, grade, check })
     }
 }

@@ -100,12 +100,12 @@ impl Reads {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PurgeCheck {
-    /// What the device promises of deallocated blocks; none where it promises nothing, and nothing was sampled.
+    /// What the device promises that the purged blocks read as; none where it promises nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub promise: Option<Reads>,
     /// Blocks of 4 KiB that were read, spread over all that was purged.
     pub sampled: u32,
-    /// Those that do not read as promised, or not at all.
+    /// Those that do not read as promised, or as discarded blocks would, or not at all.
     pub wrong: u32,
     /// The first of them: its byte on the device.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,7 +122,7 @@ impl PurgeCheck {
     /// Whether the device broke its promise.
     #[must_use]
     pub fn is_broken(&self) -> bool {
-        self.wrong > 0
+        self.promise.is_some() && self.wrong > 0
     }
 }
 
@@ -131,7 +131,12 @@ impl fmt::Display for PurgeCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let PurgeCheck { sampled, wrong, .. } = self;
         match (self.promise, self.first_wrong) {
-            (None, _) => f.write_str("not verifiable: the device does not promise what discarded blocks read as")?,
+            (None, None) if *sampled > 0 => write!(f, "{sampled} sampled blocks read as discarded ones")?,
+            (None, Some(_)) => write!(
+                f,
+                "{wrong} of {sampled} sampled blocks do not read as discarded ones, which after a format they need not"
+            )?,
+            (None, None) => f.write_str("not verifiable: the device does not promise what discarded blocks read as")?,
             (Some(promise), None) => write!(f, "verified: {sampled} sampled blocks read as {}", promise.word())?,
             (Some(promise), Some(first)) => write!(
                 f,
@@ -159,6 +164,11 @@ mod tests {
         let zeros = || PurgeCheck { promise: Some(Reads::Zeros), sampled: 64, ..none() };
         check(none(), "not verifiable: the device does not promise what discarded blocks read as");
         check(zeros(), "verified: 64 sampled blocks read as zeros");
+        check(PurgeCheck { sampled: 64, ..none() }, "64 sampled blocks read as discarded ones");
+        check(
+            PurgeCheck { sampled: 64, wrong: 3, first_wrong: Some(0), ..none() },
+            "3 of 64 sampled blocks do not read as discarded ones, which after a format they need not",
+        );
         let counted = PurgeCheck { used_before: Some(Bytes(500_000_000)), used_after: Some(Bytes(0)), ..zeros() };
         check(counted, "verified: 64 sampled blocks read as zeros; NUSE 500 MB → 0 B");
         check(

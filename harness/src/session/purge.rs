@@ -43,7 +43,7 @@ impl<H: Held> Measurement<'_, H> {
             Ok(false) => return Err(failed("its size, its names or its number".to_owned())),
             Err(errno) => return Err(failed(in_words(errno))),
         }
-        let check = self.held.witness().map(|witness| witness.check(in_use));
+        let check = self.held.witness().map(|witness| witness.check(what.grade(), in_use));
         let marked = purge.mark(&self.header.run);
         marked.map_err(|errno| {
             Stopped::Failed(format!("writing the first block after the drive's own purge failed: {}", in_words(errno)))

@@ -1,11 +1,13 @@
 //! What a purged device shows of it: whether blocks that it was told to forget read as it promises, and how much it counts
 //! as in use.
 //!
-//! Reads only. A device that promises nothing is not sampled: whatever it showed would prove nothing.
+//! Reads only. A device that promises nothing is not sampled: whatever it showed would prove nothing. A promise is of
+//! blocks that were deallocated; what a format leaves is "indeterminate" (NVMe Base 2.0, Format NVM, User Data Erase),
+//! and so is looked at and never held against the drive.
 
 use std::sync::Arc;
 
-use crate::sample::purge::{PurgeCheck, Reads};
+use crate::sample::purge::{PurgeCheck, PurgeGrade, Reads};
 use crate::target::admin::Admin;
 use crate::target::facts::nvme;
 use crate::target::ioctl::NvmeQuestion;
@@ -45,11 +47,12 @@ impl Witness {
         Some(InUse { bytes: namespace.said_used, counted: namespace.used.is_some() })
     }
 
-    /// Looks at the device after a purge, before which so much was in use.
+    /// Looks at the device after a purge of this grade, before which so much was in use.
     #[must_use]
-    pub fn check(&self, before: Option<InUse>) -> PurgeCheck {
-        let found = self.promise.map(|promise| self.device.sample(SAMPLES, promise.byte()));
-        judged(self.promise, &found.unwrap_or_default(), before, self.in_use())
+    pub fn check(&self, grade: PurgeGrade, before: Option<InUse>) -> PurgeCheck {
+        let expected = self.promise.map(|promise| self.device.sample(SAMPLES, promise.byte()));
+        let promise = self.promise.filter(|_| grade != PurgeGrade::Format);
+        judged(promise, &expected.unwrap_or_default(), before, self.in_use())
     }
 }
 
@@ -85,6 +88,8 @@ mod tests {
         assert_eq!((whole.sampled, whole.is_broken(), whole.first_wrong), (2, false, None));
         let broken = judged(&[(0, true), (4096, false), (8192, false)]);
         assert_eq!((broken.wrong, broken.is_broken(), broken.first_wrong), (2, true, Some(4096)));
+        let unpromised = super::judged(None, &[(0, true), (4096, false)], None, None);
+        assert_eq!((unpromised.wrong, unpromised.is_broken()), (1, false));
     }
 
     #[test]
