@@ -384,11 +384,6 @@ fn the_systems_own() -> Result<()> {
     let target = format!("/dev/{disk}");
     let ended =
         plain().call(home.path(), ["plan", "--target", &target, "--erase", "whatever", "--erase-contents"]).end()?;
-    // A sandbox may keep root itself from its disk.
-    let words = if File::open(&target).is_ok() {
-        &["the system itself", "never erased"][..]
-    } else {
-        &["may not read the device"]
-    };
-    ended.with_code(3)?.says(words)
+    // Also where a sandbox keeps root itself from its disk: the mounts tell.
+    ended.with_code(3)?.says(&["the system itself", "never erased"])
 }

@@ -72,6 +72,7 @@ const PURE: &[&str] = &[
     "target/facts/dm.rs",
     "target/facts/mounts.rs",
     "target/facts/nvme.rs",
+    "target/facts/reservation.rs",
     "target/facts/smartctl.rs",
     "target/facts/text.rs",
     "target/preflight.rs",

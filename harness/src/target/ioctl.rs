@@ -1,11 +1,13 @@
 //! System calls that rustix does not have or cannot make safe: quotactl, FITRIM, the alignment that XFS asks of direct
-//! I/O, NVMe's admin commands, a thread's own descriptor table, and what only a block device is asked.
+//! I/O, questions to NVMe drives, a thread's own descriptor table, and what only a block device is asked.
 //!
-//! The only file of `target` with unsafe code. Decides nothing.
+//! With `scsi` the only file of `target` with unsafe code. Decides nothing.
 #![expect(
     unsafe_code,
-    reason = "quotactl, quotactl_fd, FITRIM, XFS_IOC_DIOINFO, BLK*, NVME_IOCTL_ADMIN_CMD and unshare have no safe binding"
+    reason = "quotactl, quotactl_fd, FITRIM, XFS_IOC_DIOINFO, BLK*, NVME_IOCTL_*_CMD and unshare have no safe binding"
 )]
+
+pub(super) mod scsi;
 
 use std::ffi::CString;
 use std::mem::MaybeUninit;
@@ -200,6 +202,8 @@ pub(super) enum NvmeQuestion {
     Log(u8),
     /// The present value of a feature, which is the answer's number.
     Feature(u8),
+    /// Reservation Report of the namespace of this number: an I/O command; with host identifiers of 128 bits or of 64.
+    Reservations(u32, bool),
 }
 
 /// `struct nvme_passthru_cmd` of `linux/nvme_ioctl.h`.
@@ -228,27 +232,31 @@ struct NvmeCommand {
 pub(super) fn nvme_ask(node: BorrowedFd<'_>, question: NvmeQuestion, page: &mut [u8]) -> Result<u32, Errno> {
     /// `_IOWR('N', 0x41, struct nvme_passthru_cmd)`.
     const NVME_IOCTL_ADMIN_CMD: Opcode = opcode::read_write::<NvmeCommand>(b'N', 0x41);
+    /// `_IOWR('N', 0x43, struct nvme_passthru_cmd)`.
+    const NVME_IOCTL_IO_CMD: Opcode = opcode::read_write::<NvmeCommand>(b'N', 0x43);
     /// All namespaces, that is, the controller.
     const ALL: u32 = u32::MAX;
     let len = u32::try_from(page.len()).map_err(|_| Errno::INVAL)?;
-    let (opcode, namespace, dword_10) = match question {
-        NvmeQuestion::Controller => (0x06, 0, 1),
-        NvmeQuestion::Namespace(number) => (0x06, number, 0),
-        NvmeQuestion::Log(page) => (0x02, ALL, (len / 4).saturating_sub(1) << 16 | u32::from(page)),
-        NvmeQuestion::Feature(number) => (0x0A, 0, u32::from(number)),
+    let dwords = (len / 4).saturating_sub(1);
+    let (queue, opcode, namespace, dword_10, dword_11) = match question {
+        NvmeQuestion::Controller => (NVME_IOCTL_ADMIN_CMD, 0x06, 0, 1, 0),
+        NvmeQuestion::Namespace(number) => (NVME_IOCTL_ADMIN_CMD, 0x06, number, 0, 0),
+        NvmeQuestion::Log(page) => (NVME_IOCTL_ADMIN_CMD, 0x02, ALL, dwords << 16 | u32::from(page), 0),
+        NvmeQuestion::Feature(number) => (NVME_IOCTL_ADMIN_CMD, 0x0A, 0, u32::from(number), 0),
+        NvmeQuestion::Reservations(number, long) => (NVME_IOCTL_IO_CMD, 0x0E, number, dwords, u32::from(long)),
     };
     let mut command = NvmeCommand {
         opcode,
         namespace,
         data: if page.is_empty() { 0 } else { page.as_mut_ptr().expose_provenance() as u64 },
         data_len: len,
-        dwords_10_15: [dword_10, 0, 0, 0, 0, 0],
+        dwords_10_15: [dword_10, dword_11, 0, 0, 0, 0],
         timeout_ms: 5_000,
         ..NvmeCommand::default()
     };
     // SAFETY: the kernel reads and writes exactly one `nvme_passthru_cmd`, which is laid out as C does and lives across
     // the call, and writes at most `data_len` bytes to `data`, which is all of the borrowed `page`.
-    let status = unsafe { libc::ioctl(node.as_raw_fd(), NVME_IOCTL_ADMIN_CMD as _, &raw mut command) };
+    let status = unsafe { libc::ioctl(node.as_raw_fd(), queue as _, &raw mut command) };
     match status {
         0 => Ok(command.result),
         // The drive's own status: it does not know this page, or not now.

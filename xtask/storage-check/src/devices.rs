@@ -1,8 +1,10 @@
 //! `devices`: the drives of this host, what uses them, and whether they may be erased, as a table or as JSON.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use comfy_table::{Table, presets};
+use harness::target::Drive;
 use harness::target::facts::devices::{Listed, list};
 
 use crate::arguments::{DevicesArguments, Format};
@@ -52,6 +54,13 @@ fn text(listed: &[Listed]) -> String {
     out
 }
 
+/// The drive's own, or those of all that it lies on, each once.
+fn firmware(drive: &Drive) -> String {
+    let members = drive.details.members.iter().filter_map(|member| member.firmware.as_deref());
+    let all: BTreeSet<&str> = drive.firmware.as_deref().into_iter().chain(members).collect();
+    all.into_iter().collect::<Vec<_>>().join(", ")
+}
+
 fn row(one: &Listed) -> [String; 6] {
     let drive = &one.drive;
     let or_blank = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -74,7 +83,7 @@ fn row(one: &Listed) -> [String; 6] {
         one.path.clone(),
         format!("{}{serial}{over}", name.cloned().unwrap_or_default()),
         drive.size.map(|size| size.to_string()).unwrap_or_default(),
-        or_blank(&drive.firmware),
+        firmware(drive),
         link,
         state,
     ]
