@@ -120,7 +120,7 @@ set -e
 pva=$(find PVA) pvb=$(find PVB) ara=$(find ARA) arb=$(find ARB) box=$(find BOX)
 lvm pvcreate -q -y /dev/$pva /dev/$pvb; lvm vgcreate -q vg /dev/$pva /dev/$pvb
 lvm lvcreate -q -y -Wn -Zn -n volume -i 2 -L 40M vg
-lvm lvcreate -q -y -Wn -Zn -n files -L 12M vg
+lvm lvcreate -q -y -Wn -Zn -n files -L 8M vg
 mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 /dev/mapper/vg-files; mount -o ro /dev/mapper/vg-files /mnt
 lvm lvcreate -q -y --type thin-pool -n pool -L 8M --poolmetadatasize 4M -Zn vg; lvm lvcreate -q -y -V 100M -T vg/pool -n thin
 mdadm --quiet --create /dev/md7 --run --assume-clean --metadata=1.2 --level=1 --raid-devices=2 /dev/$ara /dev/$arb
@@ -129,8 +129,8 @@ cryptsetup luksFormat -q --disable-keyring --type luks2 --luks2-keyslots-size 51
 cryptsetup open --disable-keyring --key-file key /dev/$box box
 modprobe target_core_mod; modprobe target_core_file; modprobe tcm_loop
 mount -t configfs none /sys/kernel/config; target=/sys/kernel/config/target
-truncate -s 32M /tmp/unit; mkdir -p $target/core/fileio_0/unit
-echo fd_dev_name=/tmp/unit,fd_dev_size=33554432 > $target/core/fileio_0/unit/control
+truncate -s 16M /tmp/unit; mkdir -p $target/core/fileio_0/unit
+echo fd_dev_name=/tmp/unit,fd_dev_size=16777216 > $target/core/fileio_0/unit/control
 echo 1ab5e6ed > $target/core/fileio_0/unit/wwn/vpd_unit_serial; echo 1 > $target/core/fileio_0/unit/enable
 for host in 1 2; do
     port=$target/loopback/naa.500140500000000$host/tpgt_1; mkdir -p $port
@@ -206,7 +206,7 @@ const TAKEN: &str = r#"
 taken() { name=$1; shift; storage-check run --profile rig.toml --out $name "$@"; echo $? > $name.code; }
 mdadm --quiet --assemble /dev/md7 /dev/$ara /dev/$arb; lvm vgchange -q -ay vg
 echo "0 65536 linear /dev/$plain 0" | dmsetup create mapped -u OURS-1
-storage-check devices; storage-check devices --format json > devices.json
+storage-check devices --format json > devices.json
 taken array --target /dev/md7 --erase $(mdadm --detail /dev/md7 | sed -n 's/.*UUID : //p')
 taken volume --target /dev/$(node vg-volume) --erase $(lvm lvs --noheadings -o uuid vg/volume)
 taken mapped --target /dev/$(node mapped) --erase OURS-1
@@ -215,18 +215,23 @@ taken mapped --target /dev/$(node mapped) --erase OURS-1
 fn guarded() -> Result<()> {
     let vm = Vm::new(&dist::build()?, &[&PROGRAMS[..], &["sg_raw"]].concat())?;
     vm.put("rig.toml", &profile::fill("size = \"24MiB\"\nsegments = 6\nblock = \"1MiB\"\ninterval = \"50ms\""))?;
-    let image = |name: &str| vm.image(name, 64 * MIB);
-    let namespaces = [image("mounted")?, image("spare")?];
-    let scsi = |name: &str, serial: &str| {
+    let namespaces = [vm.image("mounted", 32 * MIB)?, vm.image("spare", 32 * MIB)?];
+    let scsi = |&(name, serial, mib): &(&str, &str, u64)| {
         let device = format!("vendor=ACME,product=TURBO,ver=FW-{},serial={serial}", &name[..1]);
-        let image = image(name)?;
+        let image = vm.image(name, mib * MIB)?;
         let drive = Drive::scsi(&image, "virtio", &device, "");
         anyhow::Ok((image, drive))
     };
-    let kept = [("one", "ONE"), ("two", "TWO"), ("twin-a", "TWIN"), ("twin-b", "TWIN"), ("under", "UNDER")];
-    let kept = kept.iter().map(|(name, serial)| scsi(name, serial)).collect::<Result<Vec<_>>>()?;
-    let used = [("a1", "PVA"), ("b1", "PVB"), ("a2", "ARA"), ("b2", "ARB"), ("box", "BOX"), ("plain", "PLAIN")];
-    let used = used.iter().map(|(name, serial)| scsi(name, serial)).collect::<Result<Vec<_>>>()?;
+    let kept = [
+        ("one", "ONE", 32),
+        ("two", "TWO", 32),
+        ("twin-a", "TWIN", 32),
+        ("twin-b", "TWIN", 32),
+        ("under", "UNDER", 64),
+    ];
+    let kept = kept.iter().map(scsi).collect::<Result<Vec<_>>>()?;
+    let used = [("a1", "PVA", 48), ("b1", "PVB", 48), ("a2", "ARA", 32), ("b2", "ARB", 32), ("box", "BOX", 24)];
+    let used = used.iter().chain(&[("plain", "PLAIN", 64)]).map(scsi).collect::<Result<Vec<_>>>()?;
     let nvme = Drive::nvme(&[&namespaces[0], &namespaces[1]], "NVME1");
     let scsi = kept.iter().chain(&used).map(|(_, drive)| drive.clone());
     let drives: Vec<Drive> = std::iter::once(nvme).chain(scsi).collect();

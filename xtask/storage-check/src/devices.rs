@@ -27,7 +27,7 @@ pub(crate) fn devices(arguments: &DevicesArguments, console: &Console) -> Exit {
     Exit::Held
 }
 
-/// The table, then what could not be read.
+/// The table, then keys that are registered, and what could not be read.
 fn text(listed: &[Listed]) -> String {
     if listed.is_empty() {
         return "this host shows no block device that holds anything".to_owned();
@@ -46,10 +46,13 @@ fn text(listed: &[Listed]) -> String {
     }
     // The table pads its last column; a terminal and a log need no spaces there.
     let mut out = table.to_string().lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
-    let unread = listed.iter().flat_map(|one| one.unread.iter().map(move |what| (one, what)));
-    for (at, (one, what)) in unread.enumerate() {
+    let notes = listed.iter().flat_map(|one| {
+        let registered = one.reservations.iter().filter(|reservation| !reservation.binds()).map(ToString::to_string);
+        registered.chain(one.unread.iter().map(|what| format!("not read: {what}"))).map(move |note| (one, note))
+    });
+    for (at, (one, note)) in notes.enumerate() {
         let gap = if at == 0 { "\n\n" } else { "\n" };
-        let _ = write!(out, "{gap}{}: not read: {what}", one.path);
+        let _ = write!(out, "{gap}{}: {note}", one.path);
     }
     out
 }
