@@ -124,7 +124,7 @@ fn tmpfs() -> Result<()> {
 
 fn too_little_space() -> Result<()> {
     let target = folder::folder()?;
-    refused_with(target.path(), "size = \"4000TiB\"\nsegments = 4", &["space"])
+    refused_with(target.path(), "size = \"4000TiB\"\nsegments = 4", &["must stay free", "needs at most"])
 }
 
 fn read_only_filesystem() -> Result<()> {

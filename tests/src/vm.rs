@@ -24,7 +24,19 @@ const CARRIER: u64 = 64 << 20;
 /// What every guest has loaded when its script begins.
 const MODULES: [&str; 7] = ["virtio_pci", "virtio_blk", "virtio_scsi", "sd_mod", "vmw_pvscsi", "loop", "dm_mod"];
 /// What a script may load with `modprobe`.
-const LOADABLE: [&str; 6] = ["dm_flakey", "dm_thin_pool", "raid1", "scsi_debug", "null_blk", "brd"];
+const LOADABLE: [&str; 11] = [
+    "dm_flakey",
+    "dm_thin_pool",
+    "dm_crypt",
+    "xts",
+    "raid1",
+    "scsi_debug",
+    "null_blk",
+    "brd",
+    "target_core_mod",
+    "target_core_file",
+    "tcm_loop",
+];
 
 /// A kernel, its modules and a program, ready to boot with any drives.
 #[derive(Debug)]

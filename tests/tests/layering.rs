@@ -73,6 +73,7 @@ const PURE: &[&str] = &[
     "target/facts/mounts.rs",
     "target/facts/nvme.rs",
     "target/facts/nvme/",
+    "target/facts/reservation.rs",
     "target/facts/smartctl.rs",
     "target/facts/text.rs",
     "target/preflight.rs",

@@ -9,8 +9,12 @@ use storage_check_tests::source;
 const LINES: usize = 400;
 
 /// The only files with unsafe code.
-const UNSAFE: &[&str] =
-    &["harness/src/engine/buffers.rs", "harness/src/engine/uring.rs", "harness/src/target/ioctl.rs"];
+const UNSAFE: &[&str] = &[
+    "harness/src/engine/buffers.rs",
+    "harness/src/engine/uring.rs",
+    "harness/src/target/ioctl.rs",
+    "harness/src/target/ioctl/scsi.rs",
+];
 
 /// All Rust files, with their text.
 fn rust() -> Result<Vec<(String, String)>> {
@@ -64,7 +68,7 @@ fn nothing_is_left_to_do() -> Result<()> {
 }
 
 #[test]
-fn unsafe_code_stays_in_its_three_files() -> Result<()> {
+fn unsafe_code_stays_in_its_files() -> Result<()> {
     check_absent(&["unsafe {", "unsafe fn", "unsafe impl", "unsafe trait", "unsafe extern", "(unsafe_code"], UNSAFE)
 }
 

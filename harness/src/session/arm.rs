@@ -47,6 +47,14 @@ pub(super) fn plan(request: &Request, facts: &Facts) -> Result<Plan, PlanError> 
     Ok(plan)
 }
 
+/// Why the profile has no plan here. Where it is for want of room, the guard says what the room ends at: a pool, a quota, a
+/// reserve; and what a target is goes before its room.
+pub(super) fn no_plan(why: PlanError, facts: &Facts, consent: &Consent) -> Refused {
+    let needs = if let PlanError::Space { needs, .. } = why { needs } else { Bytes(0) };
+    let refusal = target::guard(facts.clone(), &Need { space: needs, writes: needs }, consent).err();
+    refusal.map_or_else(|| why.into(), Refused::from)
+}
+
 /// A device begins empty: what was on it is nobody's any more, and the drive is told so. A folder's filesystem has others'
 /// files, and is as it is.
 fn purge_first(plan: &mut Plan) {

@@ -132,10 +132,7 @@ pub fn preview(request: &Request) -> Result<Preview, PreviewError> {
     let plan = match arm::plan(request, &facts) {
         Ok(plan) => plan,
         Err(why @ PlanError::Budget { .. }) => return Err(RequestError::Budget(why).into()),
-        Err(why) => {
-            let why = arm::place(&facts, &request.consent).err().unwrap_or_else(|| why.into());
-            return Err(PreviewError::Refused(why.to_string()));
-        }
+        Err(why) => return Err(PreviewError::Refused(arm::no_plan(why, &facts, &request.consent).to_string())),
     };
     let need = Need { space: plan.space, writes: plan.writes };
     let refusal = guard(facts.clone(), &need, &request.consent).err().map(|why| why.to_string());

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use super::arm::{Refused, arm, concurrency, place, plan};
+use super::arm::{Refused, arm, concurrency, no_plan, place, plan};
 use super::folder::{self, RunFolder};
 use super::target::Site;
 use super::{
@@ -78,7 +78,7 @@ pub fn run_on<S: Site, F: EngineFactory>(
             run_folder.remove_empty();
             return Err(RequestError::Budget(why));
         }
-        Err(why) => return Ok(refused(&why.into(), Some(&facts))?),
+        Err(why) => return Ok(refused(&no_plan(why, &facts, &request.consent), Some(&facts))?),
     };
     let bench =
         match stored::bench(&facts, &request.profile.name, run_folder.path(), &request.earlier, &request.judging) {

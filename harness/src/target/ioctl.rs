@@ -1,11 +1,13 @@
 //! System calls that rustix does not have or cannot make safe: quotactl, FITRIM, the alignment that XFS asks of direct
-//! I/O, NVMe's admin commands, a thread's own descriptor table, and what only a block device is asked.
+//! I/O, questions to NVMe drives, a thread's own descriptor table, and what only a block device is asked.
 //!
-//! The only file of `target` with unsafe code. Decides nothing.
+//! With `scsi` the only file of `target` with unsafe code. Decides nothing.
 #![expect(
     unsafe_code,
-    reason = "quotactl, quotactl_fd, FITRIM, XFS_IOC_DIOINFO, BLK*, NVME_IOCTL_ADMIN_CMD and unshare have no safe binding"
+    reason = "quotactl, quotactl_fd, FITRIM, XFS_IOC_DIOINFO, BLK*, NVME_IOCTL_*_CMD and unshare have no safe binding"
 )]
+
+pub(super) mod scsi;
 
 use std::ffi::CString;
 use std::mem::MaybeUninit;
@@ -206,6 +208,8 @@ pub(super) enum NvmeQuestion {
     Log(u8),
     /// The present value of a feature, which is the answer's number.
     Feature(u8),
+    /// Reservation Report of the namespace of this number: an I/O command; with host identifiers of 128 bits or of 64.
+    Reservations(u32, bool),
 }
 
 /// `struct nvme_passthru_cmd` of `linux/nvme_ioctl.h`.
@@ -253,18 +257,19 @@ pub(super) fn nvme_ask(node: BorrowedFd<'_>, question: NvmeQuestion, page: &mut 
     /// All namespaces, that is, the controller.
     const ALL: u32 = u32::MAX;
     let words = u32::try_from(page.len() / 4).map_err(|_| Errno::INVAL)?.saturating_sub(1);
-    let (opcode, namespace, dword_10) = match question {
-        NvmeQuestion::Controller => (0x06, 0, 0x01),
-        NvmeQuestion::Namespace(number) => (0x06, number, 0x00),
-        NvmeQuestion::AllocatedNamespaces => (0x06, 0, 0x10),
-        NvmeQuestion::ActiveNamespaces => (0x06, 0, 0x02),
-        NvmeQuestion::Controllers => (0x06, 0, 0x13),
-        NvmeQuestion::Log(page) => (0x02, ALL, words << 16 | u32::from(page)),
-        NvmeQuestion::Feature(number) => (0x0A, 0, u32::from(number)),
+    let (queue, opcode, namespace, dword_10, dword_11) = match question {
+        NvmeQuestion::Controller => (NVME_IOCTL_ADMIN_CMD, 0x06, 0, 0x01, 0),
+        NvmeQuestion::Namespace(number) => (NVME_IOCTL_ADMIN_CMD, 0x06, number, 0x00, 0),
+        NvmeQuestion::AllocatedNamespaces => (NVME_IOCTL_ADMIN_CMD, 0x06, 0, 0x10, 0),
+        NvmeQuestion::ActiveNamespaces => (NVME_IOCTL_ADMIN_CMD, 0x06, 0, 0x02, 0),
+        NvmeQuestion::Controllers => (NVME_IOCTL_ADMIN_CMD, 0x06, 0, 0x13, 0),
+        NvmeQuestion::Log(page) => (NVME_IOCTL_ADMIN_CMD, 0x02, ALL, words << 16 | u32::from(page), 0),
+        NvmeQuestion::Feature(number) => (NVME_IOCTL_ADMIN_CMD, 0x0A, 0, u32::from(number), 0),
+        NvmeQuestion::Reservations(number, long) => (NVME_IOCTL_IO_CMD, 0x0E, number, words, u32::from(long)),
     };
-    let dwords_10_15 = [dword_10, 0, 0, 0, 0, 0];
+    let dwords_10_15 = [dword_10, dword_11, 0, 0, 0, 0];
     let command = NvmeCommand { opcode, namespace, dwords_10_15, timeout_ms: 5_000, ..NvmeCommand::default() };
-    nvme_submit(node, command, page).map_err(|why| match why {
+    nvme_submit(node, queue, command, page).map_err(|why| match why {
         NvmeError::System(errno) => errno,
         // It does not know this page, or not now.
         NvmeError::Status(_) => Errno::IO,
@@ -284,18 +289,26 @@ pub(super) fn nvme_tell(node: BorrowedFd<'_>, order: NvmeOrder) -> Result<(), Nv
     };
     let dwords_10_15 = [dword_10, 0, 0, 0, 0, 0];
     let command = NvmeCommand { opcode, namespace, dwords_10_15, timeout_ms: DAY_MS, ..NvmeCommand::default() };
-    nvme_submit(node, command, &mut []).map(|_| ())
+    nvme_submit(node, NVME_IOCTL_ADMIN_CMD, command, &mut []).map(|_| ())
 }
 
-/// Hands a command over, and waits for its end; `page` takes what it answers.
-fn nvme_submit(node: BorrowedFd<'_>, mut command: NvmeCommand, page: &mut [u8]) -> Result<u32, NvmeError> {
-    /// `_IOWR('N', 0x41, struct nvme_passthru_cmd)`.
-    const NVME_IOCTL_ADMIN_CMD: Opcode = opcode::read_write::<NvmeCommand>(b'N', 0x41);
+/// `_IOWR('N', 0x41, struct nvme_passthru_cmd)`.
+const NVME_IOCTL_ADMIN_CMD: Opcode = opcode::read_write::<NvmeCommand>(b'N', 0x41);
+/// `_IOWR('N', 0x43, struct nvme_passthru_cmd)`.
+const NVME_IOCTL_IO_CMD: Opcode = opcode::read_write::<NvmeCommand>(b'N', 0x43);
+
+/// Hands a command to a queue, and waits for its end; `page` takes what it answers.
+fn nvme_submit(
+    node: BorrowedFd<'_>,
+    queue: Opcode,
+    mut command: NvmeCommand,
+    page: &mut [u8],
+) -> Result<u32, NvmeError> {
     command.data_len = u32::try_from(page.len()).map_err(|_| NvmeError::System(Errno::INVAL))?;
     command.data = if page.is_empty() { 0 } else { page.as_mut_ptr().expose_provenance() as u64 };
     // SAFETY: the kernel reads and writes exactly one `nvme_passthru_cmd`, which is laid out as C does and lives across
     // the call, and writes at most `data_len` bytes to `data`, which is all of the borrowed `page`.
-    let status = unsafe { libc::ioctl(node.as_raw_fd(), NVME_IOCTL_ADMIN_CMD as _, &raw mut command) };
+    let status = unsafe { libc::ioctl(node.as_raw_fd(), queue as _, &raw mut command) };
     match status {
         0 => Ok(command.result),
         1.. => Err(NvmeError::Status((status & 0x7ff) as u16)),

@@ -17,7 +17,7 @@ pub mod telemetry;
 pub use facts::environment;
 pub use facts::{
     Condition, Details, Device, Drive, Facts, FactsError, Filesystem, Folder, Identity, Layer, Member, Place, Pool,
-    PoolKind, Simulated, Use, User,
+    PoolKind, Reservation, Reserved, Simulated, Use, User,
 };
 pub use guard::{Armed, Consent, DeviceRefusal, Need, PurgeRefusal, Refusal, guard};
 pub use telemetry::DeviceCounters;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use storage_check_tests::loop_device::LoopDevice;
-use storage_check_tests::{profile, wait};
+use storage_check_tests::{profile, vm, wait};
 use xshell::{Shell, cmd};
 
 pub(crate) const MIB: u64 = 1 << 20;
@@ -24,6 +24,8 @@ pub(crate) struct Scene {
     pub(crate) erase: Option<String>,
     pub(crate) arguments: Vec<String>,
     pub(crate) out: Option<PathBuf>,
+    /// A file on the device whose bytes stay, where a filesystem on a partition of it must change.
+    pub(crate) diary: Option<PathBuf>,
     pub(crate) as_nobody: bool,
     pub(crate) shell: Shell,
 }
@@ -44,6 +46,7 @@ impl Scene {
             erase,
             arguments,
             out: None,
+            diary: None,
             as_nobody: false,
             shell: Shell::new()?,
         };
@@ -97,8 +100,30 @@ impl Scene {
         .map(|_| ())
     }
 
+    /// Two devices with one filesystem; the second is the target.
+    pub(crate) fn btrfs(&mut self) -> Result<()> {
+        self.others = vec![LoopDevice::new(128 * MIB)?, LoopDevice::new(128 * MIB)?];
+        let [first, second] = [0, 1].map(|n: usize| self.others[n].path().to_owned());
+        cmd!(self.shell, "mkfs.btrfs -q {first} {second}").quiet().ignore_stdout().ignore_stderr().run()?;
+        self.erase = Some(self.others[1].image().display().to_string());
+        self.target = second;
+        Ok(())
+    }
+
+    /// Hashes of all bytes of every device; of one with a filesystem that takes the reports, of all bytes outside its
+    /// partition and of the file in it.
     pub(crate) fn digests(&self) -> Result<Vec<u64>> {
-        std::iter::once(&self.disk).chain(&self.others).map(LoopDevice::digest).collect()
+        let mut digests = self.others.iter().map(LoopDevice::digest).collect::<Result<Vec<_>>>()?;
+        match &self.diary {
+            None => digests.push(self.disk.digest()?),
+            Some(diary) => {
+                rustix::fs::sync();
+                let outside = self.disk.beside_image("outside");
+                fs::write(&outside, &fs::read(self.disk.image())?[..MIB as usize])?;
+                digests.extend([vm::digest(&outside)?, vm::digest(diary)?]);
+            }
+        }
+        Ok(digests)
     }
 }
 

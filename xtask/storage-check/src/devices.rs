@@ -1,8 +1,10 @@
 //! `devices`: the drives of this host, what uses them, and whether they may be erased, as a table or as JSON.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use comfy_table::{Table, presets};
+use harness::target::Drive;
 use harness::target::facts::devices::{Listed, list};
 
 use crate::arguments::{DevicesArguments, Format};
@@ -25,7 +27,7 @@ pub(crate) fn devices(arguments: &DevicesArguments, console: &Console) -> Exit {
     Exit::Held
 }
 
-/// The table, then what could not be read.
+/// The table, then keys that are registered, and what could not be read.
 fn text(listed: &[Listed]) -> String {
     if listed.is_empty() {
         return "this host shows no block device that holds anything".to_owned();
@@ -44,12 +46,22 @@ fn text(listed: &[Listed]) -> String {
     }
     // The table pads its last column; a terminal and a log need no spaces there.
     let mut out = table.to_string().lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
-    let unread = listed.iter().flat_map(|one| one.unread.iter().map(move |what| (one, what)));
-    for (at, (one, what)) in unread.enumerate() {
+    let notes = listed.iter().flat_map(|one| {
+        let registered = one.reservations.iter().filter(|reservation| !reservation.binds()).map(ToString::to_string);
+        registered.chain(one.unread.iter().map(|what| format!("not read: {what}"))).map(move |note| (one, note))
+    });
+    for (at, (one, note)) in notes.enumerate() {
         let gap = if at == 0 { "\n\n" } else { "\n" };
-        let _ = write!(out, "{gap}{}: not read: {what}", one.path);
+        let _ = write!(out, "{gap}{}: {note}", one.path);
     }
     out
+}
+
+/// The drive's own, or those of all that it lies on, each once.
+fn firmware(drive: &Drive) -> String {
+    let members = drive.details.members.iter().filter_map(|member| member.firmware.as_deref());
+    let all: BTreeSet<&str> = drive.firmware.as_deref().into_iter().chain(members).collect();
+    all.into_iter().collect::<Vec<_>>().join(", ")
 }
 
 fn row(one: &Listed) -> [String; 6] {
@@ -74,7 +86,7 @@ fn row(one: &Listed) -> [String; 6] {
         one.path.clone(),
         format!("{}{serial}{over}", name.cloned().unwrap_or_default()),
         drive.size.map(|size| size.to_string()).unwrap_or_default(),
-        or_blank(&drive.firmware),
+        firmware(drive),
         link,
         state,
     ]

@@ -1,6 +1,6 @@
-//! Gathers the facts of a block device: opens it once to read, and asks the descriptor and the kernel's tree.
+//! Gathers the facts of a block device: asks the kernel's tree, then the drives, then opens it once to read.
 //!
-//! Writes nothing and judges nothing.
+//! Whatever the tree tells needs no right to open the device. Writes nothing and judges nothing.
 
 pub(in crate::target) mod promise;
 pub(in crate::target) mod subsystem;
@@ -21,8 +21,9 @@ pub use self::subsystem::{Sibling, Subsystem};
 use super::contents::{self, Contents};
 use super::identity::{self, Identity};
 use super::mounts::Mounts;
+use super::reservation::Reservation;
 use super::sysfs::{self, Host, attribute, number};
-use super::{Device, Facts, FactsError, Place, Pool, Use, drive, openers, pool, uses};
+use super::{Device, Facts, FactsError, Place, Pool, Use, controller, drive, openers, pool, uses};
 use crate::sample::purge::Reads;
 use crate::target::{ioctl, space};
 use crate::units::Bytes;
@@ -57,6 +58,9 @@ pub struct Block {
     /// Processes that have it or a partition of it open.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub opened_by: Vec<String>,
+    /// Which drives beneath are reserved, or may be; and what is registered for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reservations: Vec<Reservation>,
     /// What lies on it.
     pub contents: Contents,
     /// Discards begin and end at multiples of it; none where the device takes none.
@@ -90,57 +94,95 @@ impl Block {
 /// Transports by which several hosts reach one device.
 const SHARED: [&str; 8] = ["iscsi", "fc", "nvme-tcp", "nvme-rdma", "nvme-fc", "nbd", "rbd", "drbd"];
 
-/// The facts of the block device at the canonical `path`, as `host` shows it.
+/// The facts of the block device at the canonical `path`, as `host` shows it. Where it may not be opened, what the tree
+/// tells is known all the same.
 pub(super) fn read(path: PathBuf, host: &Host) -> Result<Facts, FactsError> {
     let failed = |operation: &'static str| {
         let path = path.clone();
-        move |source: io::Error| match source.raw_os_error().map(Errno::from_raw_os_error) {
-            Some(Errno::ACCESS | Errno::PERM) => FactsError::DeviceNotAllowed(path),
-            Some(Errno::NXIO | Errno::NODEV | Errno::NOMEDIUM) => FactsError::NoMedium(path),
-            _ => FactsError::System { operation, path, source },
-        }
+        move |source: io::Error| FactsError::System { operation, path, source }
     };
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file =
-        rustix::fs::open(&path, flags, Mode::empty()).map_err(|errno| failed("opening the device")(errno.into()))?;
-    let file = File::from(file);
-    let meta = file.metadata().map_err(failed("asking for the number of"))?;
+    let meta = path.metadata().map_err(failed("asking for the number of"))?;
     if !meta.file_type().is_block_device() {
         return Err(FactsError::NotAFolder(path));
     }
     let device = Device::from_raw(meta.rdev());
     let mounts = host.mounts().map_err(failed("reading the mount table for"))?;
     let dir = host.block(device).ok_or_else(|| FactsError::NotInTree(path.clone()))?;
-    let (disk, is_partition) = sysfs::whole(&dir);
-    let size =
-        rustix::fs::seek(&file, SeekFrom::End(0)).map_err(|errno| failed("asking for the size of")(errno.into()))?;
-    let drive = drive::ask(device, host, &mounts);
-    let transport = drive.as_ref().and_then(|drive| drive.transport.clone());
-    let uses = uses::read(device, host, &mounts);
-    let (claimed, opened_by) = users(&path, device, &dir, host, uses.as_ref().is_some_and(Vec::is_empty));
-    let block = Block {
+    let mut drive = drive::ask(device, host, &mounts);
+    let mut block = by_the_tree(device, &dir, host, &mounts);
+    block.discarded_reads = promise::read(sysfs::whole(&dir).0, drive.as_ref());
+    for source in drive::sources(device, host, &mounts).iter().filter(|_| host.is_this()) {
+        match (controller::reservation(source, drive::transport(source).as_deref()), &mut drive) {
+            (Ok(found), _) => block.reservations.extend(found),
+            (Err(why), Some(drive)) => drive.details.unread.push(why),
+            (Err(_), None) => {}
+        }
+    }
+    block.contents = match open(&path, device) {
+        Ok(file) => {
+            block.sequence = ioctl::disk_sequence(file.as_fd());
+            let size = rustix::fs::seek(&file, SeekFrom::End(0));
+            let size = size.map_err(|errno| failed("asking for the size of")(errno.into()))?;
+            block.size = Bytes(size);
+            contents::look(size, &|at, len| bytes_of(&file, at, len))
+        }
+        Err(why) => Contents { unread: Some(why), ..Contents::default() },
+    };
+    let patient = block.uses.as_ref().is_some_and(Vec::is_empty) && block.contents.unread.is_none();
+    (block.claimed, block.opened_by) = users(&path, device, &dir, host, patient);
+    Ok(Facts { path, drive, place: Place::Device(Box::new(block)) })
+}
+
+/// What the tree alone tells: nothing of what lies on the device.
+pub(super) fn by_the_tree(device: Device, dir: &Path, host: &Host, mounts: &Mounts) -> Block {
+    let (disk, is_partition) = sysfs::whole(dir);
+    let mut transports =
+        drive::sources(device, host, mounts).into_iter().filter_map(|source| drive::transport(&source));
+    Block {
         device,
-        sequence: ioctl::disk_sequence(file.as_fd()),
-        identity: identity::read(device, host, &mounts),
+        sequence: number(disk, "diskseq"),
+        identity: identity::read(device, host, mounts),
         partition_of: is_partition.then(|| sysfs::name(disk)),
-        size: Bytes(size),
-        read_only: number(&dir, "ro") == Some(1),
+        size: Bytes(number(dir, "size").unwrap_or(0).saturating_mul(512)),
+        read_only: number(dir, "ro") == Some(1),
         zoned: attribute(disk, "queue/zoned").filter(|zoned| zoned != "none"),
-        shared_storage: transport.filter(|transport| SHARED.contains(&transport.as_str())),
-        uses,
-        claimed,
-        opened_by,
-        contents: contents::look(size, &|at, len| bytes_of(&file, at, len)),
+        shared_storage: transports.find(|transport| SHARED.contains(&transport.as_str())),
+        uses: uses::read(device, host, mounts),
+        claimed: false,
+        opened_by: Vec::new(),
+        reservations: Vec::new(),
+        contents: Contents { unread: Some("nobody looked".to_owned()), ..Contents::default() },
         discard_granularity: number(disk, "queue/discard_max_bytes")
             .filter(|&most| most > 0)
             .map(|_| Bytes(number(disk, "queue/discard_granularity").unwrap_or(512).max(512))),
         discard_alignment: Bytes(number(disk, "discard_alignment").unwrap_or(0)),
-        discarded_reads: promise::read(disk, drive.as_ref()),
+        discarded_reads: None,
         subsystem: None,
-        pool: pool::read(device, Bytes(0), host, &mounts),
-        members: members(disk, host, &mounts),
-    };
-    Ok(Facts { path, drive, place: Place::Device(Box::new(block)) })
+        pool: pool::read(device, Bytes(0), host, mounts),
+        members: members(disk, host, mounts),
+    }
+}
+
+/// Opens `device` to read, and does; or says why its contents cannot be known.
+fn open(path: &Path, device: Device) -> Result<File, String> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(|errno| match errno {
+        Errno::ACCESS | Errno::PERM => "this user may not read the device, and so cannot know what lies on it. \
+            Run as root, or name a folder on a filesystem that lies on it"
+            .to_owned(),
+        Errno::NXIO | Errno::NODEV | Errno::NOMEDIUM => {
+            "there is no drive or medium behind it. Look whether the drive is still attached".to_owned()
+        }
+        errno => format!("opening it failed: {}. Look whether the drive still answers", io::Error::from(errno)),
+    })?;
+    match file.metadata() {
+        Ok(meta) if Device::from_raw(meta.rdev()) == device => {}
+        _ => return Err("another device has its name now. Look which drive is meant".to_owned()),
+    }
+    // Of one that is reserved for another nothing can be read, and it is not asked for all of its samples.
+    let failed = |why| format!("reading its first sector failed: {why}. Look whether the drive still answers");
+    file.read_at(&mut [0; 512], 0).map_err(failed)?;
+    Ok(file)
 }
 
 /// The names of a device now: whether it is still the one that was looked at.

@@ -24,13 +24,16 @@ pub struct Contents {
     /// The run of ours that marked the device as its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marked_by: Option<String>,
+    /// Why nobody could look: then anything may lie there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unread: Option<String>,
 }
 
 impl Contents {
-    /// Whether nothing of anybody else's was found.
+    /// Whether somebody looked, and found nothing of anybody else's.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
-        self.signatures.is_empty() && self.foreign_blocks == 0
+        self.unread.is_none() && self.signatures.is_empty() && self.foreign_blocks == 0
     }
 }
 

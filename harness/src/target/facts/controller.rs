@@ -11,13 +11,16 @@ use std::path::{Path, PathBuf};
 use rustix::io::Errno;
 use xshell::{Shell, cmd};
 
+use super::reservation::{self, Reservation, Reserved, ScsiMeaning};
 use super::sysfs::{self, attribute, number};
 use super::{Condition, Drive, nvme, smartctl, text};
+use crate::target::ioctl::scsi::{self, Question};
 use crate::target::ioctl::{NvmeQuestion, nvme_ask};
 
-/// Bytes of an Identify page and of a log page.
+/// Bytes of an Identify page, of a log page, and of what is said of reservations.
 const IDENTIFY: usize = 4096;
 const LOG: usize = 512;
+const RESERVATIONS: usize = 4096;
 /// NVMe: the features, and log pages, that are asked for.
 const POWER: u8 = 0x02;
 const VOLATILE_WRITE_CACHE: u8 = 0x06;
@@ -156,6 +159,75 @@ fn smartctl_output(node: &Path) -> Result<String, String> {
 /// A partition's or disk's node; the kernel's names need no escaping but for `!`, which stands for `/`.
 fn node(source: &Path) -> PathBuf {
     Path::new("/dev").join(sysfs::name(source).replace('!', "/"))
+}
+
+/// Who has reserved the physical drive at `source`; none where nobody has, or the drive knows no reservations. Those of
+/// SATA and USB do not, and some of the latter fall silent when they are asked.
+///
+/// # Errors
+/// In words, where this user may not ask.
+pub(super) fn reservation(source: &Path, transport: Option<&str>) -> Result<Option<Reservation>, String> {
+    let ask = match transport {
+        Some("scsi" | "sas" | "fc" | "iscsi") => scsi_reservation,
+        Some(nvme) if nvme.starts_with("nvme") => nvme_reservation,
+        _ => return Ok(None),
+    };
+    let node = node(source);
+    let state = open(&node).and_then(|file| Ok(ask(&file, source)?));
+    let state = state.map_err(|why| unread("who has reserved it", &node, why))?;
+    Ok(state.map(|state| Reservation { drive: sysfs::name(source), state }))
+}
+
+/// What cannot be known of a drive that knows reservations.
+fn unknown(why: impl ToString) -> Option<Reserved> {
+    Some(Reserved::Unknown { why: why.to_string() })
+}
+
+fn scsi_reservation(file: &File, _: &Path) -> Result<Option<Reserved>, Errno> {
+    let mut pages = [[0; RESERVATIONS]; 2];
+    for (page, question) in pages.iter_mut().zip([Question::Reservation, Question::Keys]) {
+        let mut ask = || match scsi::ask(file.as_fd(), question, page) {
+            Ok(answer) => Ok(reservation::meaning(&answer)),
+            // No SCSI device, whatever its name.
+            Err(Errno::NOTTY | Errno::INVAL) => Ok(ScsiMeaning::NotSupported),
+            Err(why @ (Errno::PERM | Errno::ACCESS)) => Err(why),
+            Err(why) => Ok(ScsiMeaning::Failed(std::io::Error::from(why).to_string())),
+        };
+        // Several things may have happened to the drive; each is told once, and before any answer.
+        let mut meaning = ask()?;
+        for _ in 0..3 {
+            if meaning == ScsiMeaning::Again {
+                meaning = ask()?;
+            }
+        }
+        match meaning {
+            ScsiMeaning::Good => {}
+            ScsiMeaning::NotSupported => return Ok(None),
+            ScsiMeaning::Conflict => return Ok(Some(Reserved::ByAnother)),
+            ScsiMeaning::Again => return Ok(unknown("it is being reset")),
+            ScsiMeaning::Failed(why) => return Ok(unknown(why)),
+        }
+    }
+    let [reservation, keys] = pages;
+    Ok(reservation::scsi(&reservation, &keys).unwrap_or_else(unknown))
+}
+
+fn nvme_reservation(file: &File, source: &Path) -> Result<Option<Reserved>, Errno> {
+    let controller = match nvme_page(file, NvmeQuestion::Controller, IDENTIFY) {
+        Ok(page) => nvme::controller(&page).unwrap_or_default(),
+        Err(why @ (Errno::PERM | Errno::ACCESS)) => return Err(why),
+        // It was named as silent when it was asked what it is.
+        Err(_) => return Ok(None),
+    };
+    let number = number(source, "nsid").and_then(|number| u32::try_from(number).ok());
+    let Some(number) = number.filter(|_| controller.reservations) else { return Ok(None) };
+    // A host says by a feature which of the two forms it takes; the other one is refused.
+    let answer =
+        |long| nvme_page(file, NvmeQuestion::Reservations(number, long), RESERVATIONS).map(|page| (page, long));
+    Ok(match answer(true).or_else(|_| answer(false)) {
+        Ok((page, long)) => reservation::nvme(&page, long).unwrap_or_else(unknown),
+        Err(why) => unknown(std::io::Error::from(why)),
+    })
 }
 
 /// Opens without waiting for a medium; reading is all that a question needs.

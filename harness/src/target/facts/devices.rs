@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::mounts::Mounts;
 use super::sysfs::{self, Host};
-use super::uses::{self, Use};
-use super::{Drive, Facts, FactsError, Identity, Place, block, drive, identity};
+use super::uses::Use;
+use super::{Block, Drive, Facts, FactsError, Identity, Place, Reservation, block, drive};
 use crate::target::guard;
 
 /// A whole block device of this host.
@@ -22,9 +22,12 @@ pub struct Listed {
     pub drive: Drive,
     /// What uses it, its partitions or what is stacked upon them.
     pub uses: Vec<Use>,
+    /// Which drives beneath are reserved, or may be; and what is registered for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reservations: Vec<Reservation>,
     /// Whether `--erase` would be heard, and `--erase-contents` where something lies on it: a run asks again.
     pub erasable: bool,
-    /// Why it would not, in the guard's words; where the device may not be opened, in the tree's.
+    /// Why it would not, in the guard's words.
     pub why_not: Vec<String>,
     /// What could not be read, and why.
     pub unread: Vec<String>,
@@ -58,16 +61,22 @@ fn listed(dir: &Path, host: &Host, mounts: &Mounts) -> Option<Listed> {
     if size == Some(0) || sysfs::flag(dir, "hidden") == Some(true) {
         return None;
     }
-    let uses = uses::read(device, host, mounts);
     // The tree writes a `/` inside a name as `!`.
     let path = format!("/dev/{}", sysfs::name(dir).replace('!', "/"));
-    // The guard decides, where the device may be looked at; else the tree tells as much as it knows.
     let looked = host.is_this().then(|| block::read(PathBuf::from(&path), host));
-    let (mut drive, block, not_looked) = match looked {
-        Some(Ok(Facts { drive: Some(drive), place: Place::Device(block), .. })) => (drive, Some(block), None),
-        Some(Err(why)) => (drive::read(device, host, mounts)?, None, Some(why.to_string())),
-        _ => (drive::read(device, host, mounts)?, None, None),
+    let (drive, mut block, not_looked) = match looked {
+        Some(Ok(Facts { drive, place: Place::Device(mut block), .. })) => {
+            let unread = block.contents.unread.take();
+            (drive, *block, unread)
+        }
+        other => {
+            let block = block::by_the_tree(device, dir, host, mounts);
+            (drive::read(device, host, mounts), block, other.and_then(Result::err).map(|why| why.to_string()))
+        }
     };
+    // A run asks again, and refuses what it may not look at.
+    block.contents.unread = None;
+    let mut drive = drive?;
     let mut unread = std::mem::take(&mut drive.details.unread);
     unread.extend(not_looked);
     if size.is_none() {
@@ -76,29 +85,13 @@ fn listed(dir: &Path, host: &Host, mounts: &Mounts) -> Option<Listed> {
     if drive.transport.as_deref() == Some("dm") && host.dm.is_none() && host.is_this() {
         unread.push("the device mapper's tables (ask as root)".to_owned());
     }
-    let identity = identity::read(device, host, mounts);
-    let mut why_not: Vec<String> = match &block {
-        Some(block) => guard::never_erased(Path::new(&path), block).into_iter().collect(),
-        None => by_the_tree(&drive, uses.as_deref(), &identity),
-    };
+    let mut why_not: Vec<String> = guard::never_erased(Path::new(&path), &block).into_iter().collect();
     if matches!(drive.transport.as_deref(), Some("ram" | "zram")) {
         why_not.push("is memory, not a drive".to_owned());
     }
+    let Block { identity, uses, reservations, .. } = block;
     let uses = uses.unwrap_or_default();
-    Some(Listed { path, uses, erasable: why_not.is_empty(), why_not, unread, identity, drive })
-}
-
-/// What forbids to erase a device that could not be opened.
-fn by_the_tree(drive: &Drive, uses: Option<&[Use]>, identity: &[Identity]) -> Vec<String> {
-    let mut why_not: Vec<String> = uses.iter().copied().flatten().map(ToString::to_string).collect();
-    let known = [
-        (uses.is_none(), "may be in use: /sys and /proc do not say"),
-        (drive.details.read_only == Some(true), "is read-only"),
-        (matches!(drive.details.zoned.as_deref(), Some("host-managed" | "host-aware")), "is zoned"),
-        (identity.iter().all(|one| !one.shared_with.is_empty()), "has no identity of its own to name it by"),
-    ];
-    why_not.extend(known.iter().filter(|(so, _)| *so).map(|(_, why)| (*why).to_owned()));
-    why_not
+    Some(Listed { path, uses, reservations, erasable: why_not.is_empty(), why_not, unread, identity, drive })
 }
 
 #[cfg(test)]

@@ -144,15 +144,15 @@ fn a_drive_in_use_may_not_be_erased_and_a_free_one_may() {
     assert_eq!(
         lines,
         [
-            "/dev/dm-0 false dm-0 is mounted at /home",
+            "/dev/dm-0 false is in use: dm-0 is mounted at /home. Unmount it first; --erase does not override use",
             "/dev/loop1 true ",
             "/dev/md0 true ",
-            "/dev/nvme0n1 false nvme0n1 is held by md0 (md-raid1)",
-            "/dev/nvme1n1 false nvme1n1 is held by md0 (md-raid1)",
-            "/dev/sda false dm-0 is mounted at /home, sda1 is held by dm-0 (dm-lvm)",
+            "/dev/nvme0n1 false is in use: nvme0n1 is held by md0 (md-raid1). Stop or remove what holds it first; --erase does not override use",
+            "/dev/nvme1n1 false is in use: nvme1n1 is held by md0 (md-raid1). Stop or remove what holds it first; --erase does not override use",
+            "/dev/sda false is in use: dm-0 is mounted at /home; sda1 is held by dm-0 (dm-lvm). Unmount it first; --erase does not override use",
             "/dev/sdb true ",
             "/dev/sdc true ",
-            "/dev/vda false vda is mounted at / and carries the root filesystem",
+            "/dev/vda false carries the system itself: vda is mounted at / and carries the root filesystem. It is never erased. Name another drive",
         ]
     );
 }

@@ -183,7 +183,7 @@ fn mapped_kind(disk: &Path) -> String {
 }
 
 /// How the host reaches a whole device, from the kernel's name and the device's place in the tree.
-fn transport(disk: &Path) -> Option<String> {
+pub(super) fn transport(disk: &Path) -> Option<String> {
     let name = sysfs::name(disk);
     let named = [
         ("nvme", "nvme"),

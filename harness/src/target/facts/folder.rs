@@ -32,18 +32,6 @@ pub enum FactsError {
         .0.display()
     )]
     BlockDevice(PathBuf),
-    /// A block device that this user may not read.
-    #[error(
-        "reading the target {}: this user may not read the device, and so cannot know what lies on it. \
-         Run as root, or name a folder on a filesystem that lies on it.", .0.display()
-    )]
-    DeviceNotAllowed(PathBuf),
-    /// A device node with nothing behind it.
-    #[error(
-        "reading the target {}: there is no drive or medium behind it. Look whether the drive is still attached.",
-        .0.display()
-    )]
-    NoMedium(PathBuf),
     /// The kernel's tree does not show the device.
     #[error(
         "reading the target {}: /sys does not show this device, so that nobody can know what uses it. \

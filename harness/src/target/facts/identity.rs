@@ -43,8 +43,12 @@ fn names(device: Device, host: &Host, mounts: &Mounts) -> Vec<String> {
     let Some(dir) = host.block(device) else { return Vec::new() };
     let kernel_name = sysfs::name(&dir);
     let mut names: Vec<String> = match () {
-        () if kernel_name.starts_with("dm-") => attribute(&dir, "dm/uuid").into_iter().collect(),
-        () if kernel_name.starts_with("md") => array(&dir).into_iter().collect(),
+        () if kernel_name.starts_with("dm-") => {
+            let uuid = attribute(&dir, "dm/uuid");
+            let volume = uuid.as_deref().and_then(volume);
+            uuid.into_iter().chain(volume).collect()
+        }
+        () if kernel_name.starts_with("md") => array(&dir).into_iter().flat_map(both_forms).collect(),
         () if kernel_name.starts_with("loop") => attribute(&dir, "loop/backing_file").into_iter().collect(),
         () => {
             let drive = drive::read(device, host, mounts);
@@ -62,8 +66,35 @@ fn is_set(name: &str) -> bool {
     name.bytes().any(|byte| byte.is_ascii_alphanumeric() && byte != b'0')
 }
 
-/// An array's UUID, as `mdadm --detail` writes it: the kernel's word for it, else the superblock of a member (version
-/// 1.1 at its start, 1.2 at 4 KiB; Linux `include/uapi/linux/raid/md_p.h`).
+/// The UUID of a volume of LVM as `lvs -o uuid` writes it. The mapped device's is `LVM-`, the group's UUID and the volume's,
+/// and of what belongs to a volume something more (LVM2, `lib/activate/dev_manager.c`).
+fn volume(uuid: &str) -> Option<String> {
+    const PARTS: [usize; 7] = [6, 4, 4, 4, 4, 4, 6];
+    let mut rest = uuid.strip_prefix("LVM-")?.get(32..).filter(|volume| volume.len() == 32)?;
+    let mut parts = Vec::new();
+    for length in PARTS {
+        let (part, after) = rest.split_at_checked(length)?;
+        parts.push(part);
+        rest = after;
+    }
+    Some(parts.join("-"))
+}
+
+/// An array's UUID as `mdadm --detail` writes it, in four groups, and as the kernel does, in five.
+fn both_forms(uuid: String) -> Vec<String> {
+    let digits: String = uuid.chars().filter(char::is_ascii_hexdigit).collect();
+    if digits.len() != 32 || uuid.chars().any(|c| !c.is_ascii_hexdigit() && !matches!(c, ':' | '-')) {
+        return vec![uuid];
+    }
+    let part = |from: usize, to: usize| &digits[from..to];
+    vec![
+        [part(0, 8), part(8, 16), part(16, 24), part(24, 32)].join(":"),
+        [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)].join("-"),
+    ]
+}
+
+/// An array's UUID: the kernel's word for it, else the superblock of a member (version 1.1 at its start, 1.2 at 4 KiB;
+/// Linux `include/uapi/linux/raid/md_p.h`).
 fn array(dir: &Path) -> Option<String> {
     if let Some(uuid) = attribute(dir, "md/uuid") {
         return Some(uuid);
@@ -121,5 +152,20 @@ mod tests {
         check(&tree, "253:0", &[("LVM-abc", &[])]);
         check(&tree, "253:1", &[]);
         check(&tree, "7:0", &[("/srv/disk image", &["loop1"])]);
+    }
+
+    #[test]
+    fn volumes_and_arrays_are_also_called_what_their_own_tools_call_them() {
+        let uuid = "LVM-sEzsODGXf12Aq0pW1JXuO5o3TWLL7L0XHtxiJ4E1nnibOGcIyX7gi86H0Nl20LPW";
+        let tree = Tree::new();
+        tree.block("virtual/block/dm-0", "253:0", &[("dm/uuid", uuid)])
+            .block("virtual/block/dm-1", "253:1", &[("dm/uuid", &format!("{uuid}-tpool"))])
+            .block("virtual/block/md7", "9:7", &[("md/uuid", "69ec16b6-e212-f1e3-c09b-7808aaa79391")])
+            .block("virtual/block/md8", "9:8", &[("md/uuid", "6ba7:9d20")]);
+        check(&tree, "253:0", &[(uuid, &[]), ("HtxiJ4-E1nn-ibOG-cIyX-7gi8-6H0N-l20LPW", &[])]);
+        check(&tree, "253:1", &[(&format!("{uuid}-tpool"), &[])]);
+        let mdadms = "69ec16b6:e212f1e3:c09b7808:aaa79391";
+        check(&tree, "9:7", &[(mdadms, &[]), ("69ec16b6-e212-f1e3-c09b-7808aaa79391", &[])]);
+        check(&tree, "9:8", &[("6ba7:9d20", &[])]);
     }
 }

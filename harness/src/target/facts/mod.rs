@@ -24,6 +24,7 @@ mod pool;
 mod quota;
 #[cfg(test)]
 mod recorded;
+mod reservation;
 mod smartctl;
 mod sysfs;
 mod text;
@@ -43,6 +44,7 @@ pub use self::folder::FactsError;
 pub use self::host::environment;
 pub use self::identity::Identity;
 pub use self::nvme::erase::{Abilities, SanitizeAction};
+pub use self::reservation::{Reservation, Reserved};
 pub use self::uses::{Use, User};
 use crate::units::Bytes;
 
@@ -248,7 +250,8 @@ impl Facts {
     /// Gathers what is known of the block device at `path`, symbolic links followed. Writes nothing.
     ///
     /// # Errors
-    /// The path is missing, no block device, or may not be read: that takes root on most hosts.
+    /// The path is missing, no block device, or not in this host's tree. One that may not be opened is no error: what lies
+    /// on it is unknown then.
     pub fn read_device(path: &Path) -> Result<Facts, FactsError> {
         block::read(folder::canonical(path)?, &sysfs::Host::this())
     }

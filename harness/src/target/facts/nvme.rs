@@ -21,6 +21,8 @@ pub(super) struct Controller {
     pub(super) write_cache: bool,
     /// Whether it can change its power state by itself.
     pub(super) apst: bool,
+    /// Whether its namespaces may be reserved.
+    pub(super) reservations: bool,
     pub(super) warning_c: Option<i64>,
     pub(super) critical_c: Option<i64>,
 }
@@ -49,6 +51,7 @@ pub(super) fn controller(page: &[u8]) -> Option<Controller> {
         namespaces: u32_at(page, 516)?,
         write_cache: page.get(525)? & 1 == 1,
         apst: page.get(265)? & 1 == 1,
+        reservations: u16_at(page, 520)? & 1 << 5 != 0,
         warning_c: celsius(u16_at(page, 266)?),
         critical_c: celsius(u16_at(page, 268)?),
     })

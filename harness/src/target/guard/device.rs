@@ -1,6 +1,7 @@
 //! PURE: whether a block device may be erased.
 //!
-//! What a device is goes before who uses it, that before whether it is the right one, and that before what lies on it:
+//! What a device is goes before who uses it, that before whether it may be looked at and is the right one, and these
+//! before what lies on it:
 //! `--erase` and `--erase-contents` never override use. Reads nothing.
 
 use std::path::Path;
@@ -20,7 +21,10 @@ pub(super) fn may_be_erased(
         return Err(Refusal::NoFilesystem { target: path.to_owned(), named: named.clone() });
     }
     let refused = |why: DeviceRefusal| Err(Refusal::Device { path: path.to_owned(), why });
-    let reason = unfit(block, consent).or_else(|| in_use(block, consent)).or_else(|| not_the_one(block, consent));
+    let reason = unfit(block, consent)
+        .or_else(|| in_use(block, consent))
+        .or_else(|| unread(block))
+        .or_else(|| not_the_one(block, consent));
     if let Some(why) = reason {
         return refused(why);
     }
@@ -84,10 +88,19 @@ pub(super) fn in_use(block: &Block, consent: &Consent) -> Option<DeviceRefusal> 
         let what = ordered.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
         return Some(DeviceRefusal::Used { what, way_out });
     }
+    let mut binding = block.reservations.iter().filter(|reservation| reservation.binds()).peekable();
+    if binding.peek().is_some() {
+        return Some(DeviceRefusal::Reserved { what: binding.map(ToString::to_string).collect::<Vec<_>>().join("; ") });
+    }
     if !block.opened_by.is_empty() {
         return Some(DeviceRefusal::Open { by: block.opened_by.join(", ") });
     }
     block.claimed.then_some(DeviceRefusal::Claimed)
+}
+
+/// What nobody could look at may hold anything.
+pub(super) fn unread(block: &Block) -> Option<DeviceRefusal> {
+    block.contents.unread.as_ref().map(|why| DeviceRefusal::Unread { why: why.clone() })
 }
 
 /// Whether the user named this device.

@@ -64,6 +64,21 @@ pub enum DeviceRefusal {
         /// What to do.
         way_out: &'static str,
     },
+    /// Reserved, or perhaps.
+    #[error(
+        "may not be written: {what}. Another host, or a cluster's software on this one, counts on that. End it there, then \
+         release the reservation (sg_persist of sg3-utils, or nvme resv-release); --erase does not override use"
+    )]
+    Reserved {
+        /// The reservations.
+        what: String,
+    },
+    /// It could not be opened.
+    #[error("is not known well enough: {why}")]
+    Unread {
+        /// Why, and what to do.
+        why: String,
+    },
     /// Some process has it open.
     #[error("is open in {by}. End that first; --erase does not override use")]
     Open {

@@ -1,6 +1,6 @@
 //! Block devices: each reason, and the neighbour that is allowed.
 
-use super::super::facts::{Block, Contents, Device, Identity, Pool, PoolKind, Use, User};
+use super::super::facts::{Block, Contents, Device, Identity, Pool, PoolKind, Reservation, Reserved, Use, User};
 use super::*;
 
 const GB: u64 = 1_000_000_000;
@@ -19,6 +19,7 @@ pub(super) fn block() -> Block {
         uses: Some(Vec::new()),
         claimed: false,
         opened_by: Vec::new(),
+        reservations: Vec::new(),
         contents: Contents { sampled_blocks: 600, ..Contents::default() },
         discard_granularity: Some(Bytes(4096)),
         discard_alignment: Bytes(0),
@@ -134,6 +135,40 @@ fn use_is_never_overridden() {
         },
         &["the run's journal", "sda1 is mounted at /srv", "--out"],
     );
+}
+
+#[test]
+fn a_reserved_drive_is_refused_as_is_one_that_would_not_say_and_keys_alone_are_no_reason() {
+    let reserved = |state: Reserved| {
+        move |block: &mut Block, _: &mut Consent| {
+            block.reservations = vec![Reservation { drive: "sdb".to_owned(), state: state.clone() }];
+        }
+    };
+    let keys = vec!["0xabc".to_owned()];
+    let type_name = "write exclusive".to_owned();
+    let held = Reserved::Persistent { type_name, holder: Some("0xabc".to_owned()), keys: keys.clone() };
+    never(reserved(held), &["sdb has a persistent reservation (write exclusive), held by the key 0xabc", "sg_persist"]);
+    never(reserved(Reserved::ByAnother), &["sdb is reserved for another host"]);
+    never(reserved(Reserved::Unknown { why: "status 0x08".to_owned() }), &["knows reservations", "status 0x08"]);
+    check(reserved(Reserved::Registered { keys }), &[]);
+}
+
+#[test]
+fn what_could_not_be_looked_at_is_refused_and_its_use_goes_before() {
+    let unread = |block: &mut Block, _: &mut Consent| block.contents.unread = Some("this user may not".to_owned());
+    never(unread, &["not known well enough: this user may not"]);
+    let resumed = |block: &mut Block, consent: &mut Consent| {
+        unread(block, consent);
+        consent.resumes = Some("this run".to_owned());
+        block.contents.marked_by = Some("this run".to_owned());
+    };
+    never(resumed, &["this user may not"]);
+    let used = used("sda", mounted("/", true));
+    let both = |block: &mut Block, consent: &mut Consent| {
+        unread(block, consent);
+        used(block, consent);
+    };
+    never(both, &["the system itself"]);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! must pass the guard as the target does, and be named. One that is not reached must be unused all the same: no word of a
 //! drive's firmware is worth a mounted filesystem. Reads nothing.
 
-use super::device::{in_use, not_empty, not_the_one, trimmed, unfit};
+use super::device::{in_use, not_empty, not_the_one, trimmed, unfit, unread};
 use super::{Consent, DeviceRefusal, PurgeRefusal};
 use crate::sample::purge::NamedPurge;
 use crate::target::facts::{Block, SanitizeAction, Sibling, Subsystem};
@@ -152,6 +152,7 @@ fn may_be(sibling: &Sibling, reached: bool, consent: &Consent) -> Result<(), Pur
     // Its pool, size and marker are no matter: nothing is written there.
     let why = unfit(block, consent)
         .or_else(|| in_use(block, consent))
+        .or_else(|| unread(block))
         .or_else(not_named)
         .or_else(|| not_empty(block, &Consent { resumes: None, ..consent.clone() }));
     why.map_or(Ok(()), |why| Err(PurgeRefusal::Sibling { path, why: Box::new(why) }))
