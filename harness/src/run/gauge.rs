@@ -4,7 +4,10 @@
 
 use super::phases::now;
 use super::{Run, Stopped};
-use crate::engine::EngineFactory;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::engine::content::Pattern;
+use crate::engine::{Batch, Content, Engine, EngineError, EngineFactory, Setup};
 use crate::journal::record::Record;
 use crate::sample::telemetry::Telemetry;
 use crate::units::Nanos;
@@ -12,6 +15,24 @@ use crate::units::Nanos;
 /// Reads what drive and host say of themselves, if a reading is due at this moment of the run's clock; at a border
 /// between phases, where it is told so, one always is.
 pub type Gauge<'a> = dyn FnMut(Nanos, bool) -> Option<Telemetry> + 'a;
+
+/// Lets time pass on the engines' clock, with nothing in flight, in steps that a signal can end.
+///
+/// # Errors
+/// No engine could be had to wait with.
+pub fn idle<F: EngineFactory>(factory: &F, span: Nanos, stop: &AtomicBool) -> Result<(), EngineError> {
+    const BLOCK: u32 = 4096;
+    let content = Content { seed: 0, pattern: Pattern::Zeros };
+    let (files, segment_bytes) = ("idle".to_owned(), u64::from(BLOCK));
+    let setup = Setup { files, block: BLOCK, workers: 1, queue_depth: 1, dsync: false, segment_bytes, content };
+    let mut engines = factory.engines(&setup)?;
+    let Some(engine) = engines.first_mut() else { return Ok(()) };
+    let (until, mut batch) = (engine.now().saturating_add(span), Batch::default());
+    while engine.now() < until && !stop.load(Ordering::Relaxed) {
+        engine.reap(until.min(engine.now().saturating_add(Nanos::from_millis(100))), &mut batch);
+    }
+    Ok(())
+}
 
 impl<'a, F: EngineFactory> Run<'a, F> {
     /// Lets somebody read what drive and host say of themselves, between samples and by the thread that keeps the

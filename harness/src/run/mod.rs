@@ -15,7 +15,7 @@ mod watch_tests;
 mod worker;
 
 pub use again::again;
-pub use gauge::Gauge;
+pub use gauge::{Gauge, idle};
 pub(crate) use job::panic_text;
 pub use resume::check_finished;
 

@@ -52,6 +52,17 @@ pub struct Throttling {
     pub events: u64,
 }
 
+/// How warm a drive is, by its own word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Heat {
+    /// Whether it slows itself down.
+    pub throttling: Throttling,
+    /// °C; none where it has no thermometer.
+    pub temperature_c: Option<i64>,
+    /// °C from which on it warns.
+    pub warning_c: Option<i64>,
+}
+
 impl Telemetry {
     /// Whether the drive slowed itself down at some moment between `earlier` and this reading.
     #[must_use]

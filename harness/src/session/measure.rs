@@ -20,7 +20,6 @@ use crate::journal::replay::Replay;
 use crate::plan::phase::Plan;
 use crate::report::FailureKind;
 use crate::run::{Run, Sink, Stopped};
-use crate::target::guard::Armed;
 use crate::target::{self, DeviceCounters, Facts};
 use crate::units::{Nanos, Rate};
 
@@ -41,12 +40,11 @@ pub(super) struct Measurement<'a, H> {
 pub(super) fn header(
     request: &Request,
     folder: &RunFolder,
-    armed: &Armed,
+    facts: Facts,
     plan: Plan,
     seed: u64,
     factory: &impl EngineFactory,
 ) -> Header {
-    let facts = armed.facts().clone();
     let mut environment = target::environment(&facts);
     environment.note("engine", Some(factory.name()));
     Header {
@@ -69,6 +67,8 @@ pub(super) fn header(
             shared: request.consent.shared_storage,
         }),
         before_run: None,
+        reset: None,
+        waited_ns: Nanos(0),
         earlier: request.earlier.clone(),
         repeat: request.repeat,
     }

@@ -3,6 +3,7 @@
 //! [`Facts`] gathers, [`guard()`] decides without any I/O, and only what it armed may be opened.
 //! Knows nothing of profiles, engines or verdicts.
 
+pub mod affinity;
 pub mod facts;
 pub mod guard;
 pub mod ioctl;

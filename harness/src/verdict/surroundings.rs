@@ -5,13 +5,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::environment::{PLACEMENT, RESET};
+
 /// What makes another measurement of it: a difference here and the runs say nothing about the drive.
-pub const MUST_MATCH: [&str; 24] = [
+pub const MUST_MATCH: [&str; 26] = [
     "target.kind",
     "filesystem",
     "filesystem.options",
     FREE_SHARE,
     "stack",
+    RESET,
     "engine",
     "build",
     "drive.transport",
@@ -26,6 +29,7 @@ pub const MUST_MATCH: [&str; 24] = [
     "drive.apst",
     "drive.aspm",
     "host.limits",
+    PLACEMENT,
     "iommu",
     "governor",
     "host.cpu",

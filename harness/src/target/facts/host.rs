@@ -11,7 +11,7 @@ use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
 use super::sysfs::{Host, attribute, children};
 use super::{Drive, Facts, Filesystem, Place, Simulated, limits};
-use crate::environment::Environment;
+use crate::environment::{Environment, RESET};
 use crate::units::GIB;
 
 /// What surrounds this target on this host.
@@ -122,7 +122,7 @@ fn note_simulated(env: &mut Environment, simulated: &Simulated) {
     env.note("sim.fitted", Some(if simulated.fitted { "yes" } else { "no" }));
 }
 
-fn note_drive(env: &mut Environment, drive: &Drive, carriers: usize) {
+pub(super) fn note_drive(env: &mut Environment, drive: &Drive, carriers: usize) {
     let yes_no = |flag: bool| if flag { "yes" } else { "no" };
     env.note("drive.model", drive.model.as_deref());
     env.note("drive.firmware", drive.firmware.clone().or_else(|| firmware_of_members(drive)));
@@ -140,6 +140,7 @@ fn note_drive(env: &mut Environment, drive: &Drive, carriers: usize) {
     env.note("drive.logical_block", drive.logical_block.map(|block| block.0.to_string()));
     env.note("drive.physical_block", drive.physical_block.map(|block| block.0.to_string()));
     note_details(env, drive);
+    env.note(RESET, (!drive.details.tiers.is_empty()).then_some("not reset"));
     let layers: Vec<&str> = drive.stack.iter().map(|layer| layer.kind.as_str()).collect();
     let stack = layers.join(" > ");
     env.note("stack", Some(if carriers > 1 { format!("{carriers} × {stack}") } else { stack }));

@@ -18,6 +18,7 @@ mod host;
 mod identity;
 mod limits;
 mod mounts;
+mod numa;
 mod nvme;
 mod openers;
 mod pool;
@@ -27,6 +28,7 @@ mod recorded;
 mod smartctl;
 mod sysfs;
 mod text;
+mod tiers;
 mod uses;
 
 use std::fmt;
@@ -42,6 +44,7 @@ pub use self::details::{Condition, Details, Member};
 pub use self::folder::FactsError;
 pub use self::host::environment;
 pub use self::identity::Identity;
+pub use self::numa::{Cpus, Placement};
 pub use self::uses::{Use, User};
 use crate::units::Bytes;
 
@@ -382,7 +385,7 @@ pub(super) fn sources(device: Device) -> Vec<PathBuf> {
 pub(super) mod watched {
     use std::path::Path;
 
-    pub(in crate::target) use super::controller::{condition, has_ocp, names};
+    pub(in crate::target) use super::controller::{condition, has_ocp, names, unread};
     use super::{Condition, details, drive};
 
     /// Temperature and the kernel's own counters: no command to the drive.

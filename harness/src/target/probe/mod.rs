@@ -30,7 +30,7 @@ pub struct Probe {
     drives: Vec<(PathBuf, bool)>,
     /// The whole devices whose counters hold all that anybody moves on the drives.
     devices: Vec<Device>,
-    log: Option<KernelLog>,
+    log: std::io::Result<KernelLog>,
     last: Option<Nanos>,
     last_pages: Option<Nanos>,
     pages: Condition,
@@ -74,7 +74,7 @@ impl Probe {
         // A log page's temperature is a minute old; its counters only rise.
         let mut counters = self.pages.counters.clone();
         counters.append(&mut now.counters);
-        if let Some(log) = &mut self.log {
+        if let Ok(log) = &mut self.log {
             counters.extend(log.counts());
         }
         let events = ["thermal_events", "thermal_events_ocp"].map(|name| counters.remove(name));
@@ -98,6 +98,13 @@ impl Probe {
             steal_permille: spent.and_then(|spent| spent.steal_permille()),
             counters,
         })
+    }
+
+    /// Which counters of errors cannot be read here, each with the reason.
+    #[must_use]
+    pub fn unread(&self) -> Vec<String> {
+        let log = self.log.as_ref().err().map(KernelLog::unread);
+        log.into_iter().chain(self.drives.iter().filter_map(|(drive, _)| watched::unread(drive))).collect()
     }
 
     fn link(&self) -> Option<String> {
