@@ -10,6 +10,7 @@ mod corruption;
 mod drive;
 mod embed;
 mod export;
+mod fair;
 mod gate;
 mod github;
 mod guard;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         signals::trials(),
         sim::trials(),
         drive::trials(),
+        fair::trials(),
         verdict::trials(),
         gate::trials(),
         guard::trials(),
