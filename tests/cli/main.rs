@@ -17,6 +17,7 @@ mod guard;
 mod kill;
 mod levels;
 mod machine;
+mod nvme;
 mod output;
 mod quick;
 mod raw;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         analyze::trials(),
         levels::trials(),
         machine::trials(),
+        nvme::trials(),
         rw_kill::trials(),
         score::trials(),
         served::trials(),

@@ -9,7 +9,7 @@ use super::{Run, Sink, Stopped, check_finished, idle};
 use crate::engine::EngineFactory;
 use crate::journal::record::{Record, line};
 use crate::journal::replay::Replay;
-use crate::sample::telemetry::Telemetry;
+use crate::sample::telemetry::{Occasion, Telemetry};
 use crate::units::Nanos;
 
 /// Brings `factory`'s drive, a new one, to where it was when the last of these records was written; each leg of the run has
@@ -19,7 +19,7 @@ use crate::units::Nanos;
 /// The run had ended by itself, or the drive does something else than these records say.
 pub fn again<F: EngineFactory, G>(records: &[Record], factory: &F, gauges: impl Fn() -> G) -> Result<(), String>
 where
-    G: FnMut(Nanos, bool) -> Option<Telemetry>,
+    G: FnMut(Nanos, Occasion) -> Option<Telemetry>,
 {
     if records.iter().any(|record| matches!(record, Record::End { .. })) {
         return Err("the run had ended, and a simulated drive keeps nothing beyond a run: start a new run".to_owned());
@@ -65,7 +65,7 @@ impl Sink for Same<'_> {
         match self.expected.next() {
             Some(expected) if *expected == record => Ok(()),
             Some(expected) => {
-                self.other = Some(format!(
+                self.other.get_or_insert_with(|| format!(
                     "the simulated drive does not do again what the journal says (it has {}, and now it would be {}): \
                      another version of this program wrote it; start a new run",
                     line(expected),

@@ -9,12 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::engine::content::Pattern;
 use crate::engine::{Batch, Content, Engine, EngineError, EngineFactory, Setup};
 use crate::journal::record::Record;
-use crate::sample::telemetry::Telemetry;
+use crate::sample::telemetry::{Occasion, Telemetry};
 use crate::units::Nanos;
 
-/// Reads what drive and host say of themselves, if a reading is due at this moment of the run's clock; at a border
-/// between phases, where it is told so, one always is.
-pub type Gauge<'a> = dyn FnMut(Nanos, bool) -> Option<Telemetry> + 'a;
+/// Reads what drive and host say of themselves, if a reading is due at this moment of the run's clock.
+pub type Gauge<'a> = dyn FnMut(Nanos, Occasion) -> Option<Telemetry> + 'a;
 
 /// Lets time pass on the engines' clock, with nothing in flight, in steps that a signal can end.
 ///
@@ -43,8 +42,8 @@ impl<'a, F: EngineFactory> Run<'a, F> {
     }
 
     /// Notes a reading, if one is due; gives °C and limit where the drive is as hot as it warns of.
-    pub(super) fn read_gauge(&mut self, at: Nanos, border: bool) -> Result<Option<(i64, i64)>, Stopped> {
-        let Some(reading) = self.gauge.as_mut().and_then(|gauge| gauge(at, border)) else { return Ok(None) };
+    pub(super) fn read_gauge(&mut self, at: Nanos, why: Occasion) -> Result<Option<(i64, i64)>, Stopped> {
+        let Some(reading) = self.gauge.as_mut().and_then(|gauge| gauge(at, why)) else { return Ok(None) };
         let hot = reading.too_hot();
         self.sink.record(Record::Telemetry(Box::new(reading)))?;
         Ok(hot)
@@ -55,7 +54,7 @@ impl<'a, F: EngineFactory> Run<'a, F> {
         const STEP: Nanos = Nanos(5_000_000_000);
         const MOST: Nanos = Nanos(900_000_000_000);
         let begun = now(engines);
-        while let Some((hot, warning)) = self.read_gauge(now(engines), true)? {
+        while let Some((hot, warning)) = self.read_gauge(now(engines), Occasion::Border)? {
             if now(engines).saturating_sub(begun) >= MOST {
                 return Err(Stopped::TooHot { now: hot, warning });
             }

@@ -1,7 +1,7 @@
 //! Telemetry of a run: a simulated drive's own word, else what a probe of the real one reads.
 
 use crate::engine::EngineFactory;
-use crate::sample::telemetry::{Heat, Telemetry};
+use crate::sample::telemetry::{Heat, Occasion, Telemetry};
 use crate::target::Facts;
 use crate::target::probe::Probe;
 use crate::units::Nanos;
@@ -13,14 +13,14 @@ const STEADY: Nanos = Nanos(5_000_000_000);
 pub(super) fn gauge<'a, F: EngineFactory>(
     facts: &Facts,
     factory: &'a F,
-) -> impl FnMut(Nanos, bool) -> Option<Telemetry> + use<'a, F> {
+) -> impl FnMut(Nanos, Occasion) -> Option<Telemetry> + use<'a, F> {
     let mut probe = Probe::new(facts);
     let mut last: Option<(Nanos, Heat)> = None;
-    move |at, border| {
-        let Some(now) = factory.heat() else { return probe.as_mut()?.read(at, border) };
+    move |at, why| {
+        let Some(now) = factory.heat() else { return probe.as_mut()?.read(at, why) };
         let due = last
             .is_none_or(|(since, before)| before.throttling != now.throttling || at.saturating_sub(since) >= STEADY);
-        if !border && !due {
+        if why == Occasion::Sample && !due {
             return None;
         }
         last = Some((at, now));

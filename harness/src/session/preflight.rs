@@ -11,6 +11,7 @@ use std::time::Duration;
 use super::gauge::gauge;
 use crate::engine::EngineFactory;
 use crate::run::idle;
+use crate::sample::telemetry::Occasion;
 use crate::target::Facts;
 use crate::target::preflight::Moment;
 use crate::target::probe::Probe;
@@ -38,9 +39,9 @@ pub(super) fn look(facts: &Facts, baseline: Option<&Baseline>) -> Moment {
     }
     moment.on_battery = on_battery(Path::new("/sys/class/power_supply"));
     let Some(mut probe) = Probe::new(facts) else { return moment };
-    let first = probe.read(Nanos(0), true);
+    let first = probe.read(Nanos(0), Occasion::Border);
     pause(LOOK);
-    let second = probe.read(Nanos(0), true);
+    let second = probe.read(Nanos(0), Occasion::Border);
     if let Some((first, second)) = first.zip(second) {
         let moved = first.drive_moved.zip(second.drive_moved).map(|(before, after)| after.saturating_sub(before));
         moment.busy = moved.map(|moved| Bytes(moved.0.saturating_mul(1000) / LOOK.as_millis() as u64));
@@ -60,7 +61,7 @@ pub(super) fn wait<F: EngineFactory>(
     mut say: impl FnMut(String),
 ) {
     let mut gauge = gauge(facts, factory);
-    let mut look = || gauge(factory.now(), true).unwrap_or_default();
+    let mut look = || gauge(factory.now(), Occasion::Border).unwrap_or_default();
     let (begun, mut reading) = (factory.now(), look());
     // The nearest that it came, and when.
     let mut nearest = None;
