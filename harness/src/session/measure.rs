@@ -55,7 +55,8 @@ pub(super) fn header(
         seed,
         engine: factory.name().to_owned(),
         engine_note: factory.note().map(str::to_owned),
-        host: sysinfo::System::host_name().ok(),
+        // A kernel that nobody gave a name says "(none)".
+        host: sysinfo::System::host_name().ok().filter(|name| name != "(none)"),
         plan,
         journal_on_target: Facts::read(folder.path()).is_ok_and(|out| same_drive(&out, &facts)),
         facts,

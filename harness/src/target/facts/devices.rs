@@ -65,7 +65,7 @@ fn listed(dir: &Path, host: &Host, mounts: &Mounts) -> Option<Listed> {
     let looked = host.is_this().then(|| block::read(PathBuf::from(&path), host));
     let (mut drive, block, not_looked) = match looked {
         Some(Ok(Facts { drive: Some(drive), place: Place::Device(block), .. })) => (drive, Some(block), None),
-        Some(Err(why)) => (drive::read(device, host, mounts)?, None, Some(why.to_string())),
+        Some(Err(why)) => (drive::ask(device, host, mounts)?, None, Some(not_looked_at(&why))),
         _ => (drive::read(device, host, mounts)?, None, None),
     };
     let mut unread = std::mem::take(&mut drive.details.unread);
@@ -86,6 +86,14 @@ fn listed(dir: &Path, host: &Host, mounts: &Mounts) -> Option<Listed> {
     }
     let uses = uses.unwrap_or_default();
     Some(Listed { path, uses, erasable: why_not.is_empty(), why_not, unread, identity, drive })
+}
+
+/// In a list of what was not read; a run that names the device is told more.
+fn not_looked_at(why: &FactsError) -> String {
+    match why {
+        FactsError::DeviceNotAllowed(_) => "what lies on it (ask as root)".to_owned(),
+        why => why.to_string(),
+    }
 }
 
 /// What forbids to erase a device that could not be opened.

@@ -72,7 +72,10 @@ impl fmt::Display for Placement {
             Placement::OneNode => write!(f, "one node"),
             Placement::Unknown => write!(f, "not bound: the drive's node is unknown"),
             Placement::Away { node } => write!(f, "not bound: this process may use no processor of node {node}"),
-            Placement::On { node, cpus } => write!(f, "node {node} (CPUs {})", list(cpus)),
+            Placement::On { node, cpus } => {
+                let noun = if cpus.len() == 1 { "CPU" } else { "CPUs" };
+                write!(f, "node {node} ({noun} {})", list(cpus))
+            }
         }
     }
 }
