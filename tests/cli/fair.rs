@@ -9,7 +9,7 @@ use harness::environment::{Check, Outcome, RESET};
 use harness::journal::file;
 use harness::journal::record::Record;
 use harness::sample::telemetry::Telemetry;
-use harness::units::Nanos;
+use harness::units::{Bytes, Nanos};
 use libtest_mimic::Trial;
 use serde_json::Value;
 use storage_check_tests::rig::trial;
@@ -32,6 +32,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("the profile's reset command runs once before each run, and is part of what is measured", &[], reset),
         trial("a reset command that fails ends the run before anything is measured", &[], reset_fails),
         trial("a stack that was reset is not compared with one that was not", &[], tiers),
+        trial("a run that others disturbed is marked, and where no cause is known the report says so", &[], disturbed),
         trial("a run without root is inconclusive against a baseline of root, and the other way round held", &[], root),
     ]
 }
@@ -264,4 +265,56 @@ fn root() -> Result<()> {
     call("judge root --baselines of-user")?.with_code(0)?.says(&["held"])?;
     call("judge user --baselines of-user")?.with_code(0)?.says(&["held", "ask as root"])?;
     call("judge broken --baselines of-user")?.with_code(1)?.says(&["it rose by 1 during the run"])
+}
+
+/// A run whose fill, from 0 to 34 s, was read like this at 0 s, 10 s … 30 s.
+fn read_as(id: &str, mb_s: f64, reading: impl Fn(u64) -> Telemetry) -> Stored {
+    let mut run = Stored::new(id, mb_s);
+    let record = |at: u64| {
+        let at_ns = Nanos::from_secs(10 * at);
+        Record::Telemetry(Box::new(Telemetry { at_ns, ..reading(at) }))
+    };
+    run.behind_header = (0..4).map(record).collect();
+    run
+}
+
+fn disturbed() -> Result<()> {
+    let home = folder::folder()?;
+    let call = |words: &str| plain().call(home.path(), words.split(' ')).end();
+    let plain_reading = |_| Telemetry::default();
+    read_as("first", 500.0, plain_reading).write(home.path())?;
+    call("baseline accept first --reason test")?.with_code(0)?;
+    const NO_CAUSE: &str = "no cause is known";
+    let check = |id: &str, reading: &dyn Fn(u64) -> Telemetry, words: &str| -> Result<()> {
+        read_as(id, 250.0, reading).write(home.path())?;
+        let said = call(&format!("judge {id}"))?.with_code(1)?.stdout;
+        ensure!(said.contains(words) && !said.contains(NO_CAUSE), "{id} says no {words:?}: {said}");
+        Ok(())
+    };
+    let moved = |at: u64| Telemetry { drive_moved: Some(Bytes(at * 12_000_000_000)), ..Telemetry::default() };
+    check("others", &moved, "disturbed: in fill.write others moved 18.8 GB on the drive beside our 17.2 GB")?;
+    let rebuild = |_| Telemetry { rebuild: Some("md0 resync".to_owned()), ..Telemetry::default() };
+    check("rebuild", &rebuild, "an array was at work on the drive meanwhile (md0 resync)")?;
+    let cpu = |permille| move |_| Telemetry { cpu_permille: Some(permille), ..Telemetry::default() };
+    check("cpu", &cpu(950), "CPU-bound: in fill.write the workers were busy for 95 % of the time")?;
+    let stolen = |_| Telemetry { steal_permille: Some(80), ..Telemetry::default() };
+    check("stolen", &stolen, "in fill.write the hypervisor took 8 % of the processors' time")?;
+    let link = |at| Telemetry { link: Some(format!("16.0 GT/s PCIe x{}", 4 - at / 3)), ..Telemetry::default() };
+    check("link", &link, "the link changed during the run: 16.0 GT/s PCIe x4 → 16.0 GT/s PCIe x3")?;
+    // Neither our own bytes nor a processor with time to spare disturb anybody.
+    let own = |at: u64| Telemetry { drive_moved: Some(Bytes(at * 2_500_000_000)), ..cpu(400)(at) };
+    read_as("none", 250.0, own).write(home.path())?;
+    let said = call("judge none")?.with_code(1)?.stdout;
+    ensure!(said.contains(NO_CAUSE) && !said.contains("disturbed") && !said.contains("CPU-bound"), "{said}");
+    // Where nothing was lost nobody asks for a cause.
+    read_as("held", 500.0, plain_reading).write(home.path())?;
+    ensure!(!call("judge held")?.with_code(0)?.stdout.contains(NO_CAUSE), "a cause for nothing");
+    // What the drive wrote to itself, between its first and its last word.
+    let amplified = |at: u64| Telemetry {
+        host_written: Some(Bytes(at * 1_000_000_000)),
+        media_written: Some(Bytes(at * 2_500_000_000)),
+        ..Telemetry::default()
+    };
+    read_as("amplified", 500.0, amplified).write(home.path())?;
+    call("judge amplified")?.with_code(0)?.says(&["write amplification 2.50"])
 }

@@ -63,14 +63,16 @@ pub const PERCENTAGE_USED: &str = "drive.percentage_used";
 /// Percentage points of wear since the baseline that are named.
 const WORN: u64 = 5;
 
+/// What the note on it says of a loss.
+pub const WEAR: &str = "wear may explain a loss";
+
 /// That the drive has aged by more than a few points of its rated life since the baseline, if so.
 #[must_use]
 pub fn worn(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Option<String> {
     let used = |facts: &BTreeMap<String, String>| facts.get(PERCENTAGE_USED)?.parse::<u64>().ok();
     let (before, after) = (used(before)?, used(after)?);
-    (after.abs_diff(before) > WORN).then(|| {
-        format!("the drive's used life is {after} %, and was {before} % with the baseline: wear may explain a loss")
-    })
+    (after.abs_diff(before) > WORN)
+        .then(|| format!("the drive's used life is {after} %, and was {before} % with the baseline: {WEAR}"))
 }
 
 /// Short words for facts that can be under test.

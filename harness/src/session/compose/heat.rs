@@ -137,7 +137,13 @@ pub(super) fn disturbances(replay: &Replay) -> Vec<String> {
     if let Some((first, other)) = links.first().zip(links.iter().find(|link| Some(link) != links.first().as_ref())) {
         notes.push(format!("the link changed during the run: {first} → {other}"));
     }
-    notes.extend(amplification(readings));
+    notes
+}
+
+/// What else the drive said of itself while it worked: nothing that would explain a loss.
+pub(super) fn said(replay: &Replay) -> Vec<String> {
+    let readings = &replay.telemetry;
+    let mut notes: Vec<String> = amplification(readings).into_iter().collect();
     let hottest = readings.iter().filter_map(|reading| reading.temperature_c).max();
     let coolest = readings.iter().find_map(|reading| reading.temperature_c);
     if let Some((first, most)) = coolest.zip(hottest) {

@@ -194,6 +194,10 @@ fn stable_options(options: &str) -> String {
 }
 
 #[cfg(test)]
+#[path = "fair_tests.rs"]
+mod fair_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
