@@ -143,8 +143,8 @@ pub struct Header {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reset: Option<CommandRecord>,
     /// How long the run waited for the drive's temperature, by the clock that all its times are of.
-    #[serde(default, skip_serializing_if = "no_time")]
-    pub waited_ns: Nanos,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited_ns: Option<Nanos>,
     /// Runs of the same request that went before this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<String>,
@@ -160,11 +160,6 @@ pub struct Header {
     /// The journal is on the drive that is measured.
     #[serde(default)]
     pub journal_on_target: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
-fn no_time(span: &Nanos) -> bool {
-    span.0 == 0
 }
 
 /// What the user allowed to be erased: for a resumed run, which goes through the whole guard again.

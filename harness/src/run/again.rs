@@ -26,7 +26,7 @@ where
     }
     let (mut done, stop) = (1, AtomicBool::new(false));
     if let Some(Record::Header(header)) = records.first() {
-        idle(factory, header.waited_ns, &stop).map_err(|why| why.to_string())?;
+        idle(factory, header.waited_ns.unwrap_or_default(), &stop).map_err(|why| why.to_string())?;
     }
     for leg in records.get(1..).unwrap_or_default().split(|record| matches!(record, Record::Resume { .. })) {
         let so_far = Replay::new(records.iter().take(done).cloned()).map_err(|why| why.to_string())?;

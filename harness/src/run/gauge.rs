@@ -49,12 +49,17 @@ impl<'a, F: EngineFactory> Run<'a, F> {
         Ok(hot)
     }
 
+    /// Notes a reading between phases.
+    pub(super) fn read_at_border(&mut self, at: Nanos) -> Result<Option<(i64, i64)>, Stopped> {
+        self.read_gauge(at, Occasion::Border)
+    }
+
     /// Before a phase: waits while the drive is as hot as it warns of, a quarter of an hour at the most.
     pub(super) fn cool_down(&mut self, engines: &mut [F::Engine]) -> Result<(), Stopped> {
         const STEP: Nanos = Nanos(5_000_000_000);
         const MOST: Nanos = Nanos(900_000_000_000);
         let begun = now(engines);
-        while let Some((hot, warning)) = self.read_gauge(now(engines), Occasion::Border)? {
+        while let Some((hot, warning)) = self.read_at_border(now(engines))? {
             if now(engines).saturating_sub(begun) >= MOST {
                 return Err(Stopped::TooHot { now: hot, warning });
             }

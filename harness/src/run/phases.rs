@@ -14,7 +14,6 @@ use crate::journal::record::{Counted, FaultKind, PurgeGrade, Record};
 use crate::plan::offsets::Offsets;
 use crate::plan::phase::{Io, Phase, Work};
 use crate::plan::profile::{Data, Sync};
-use crate::sample::telemetry::Occasion;
 use crate::units::{Bytes, Nanos};
 
 /// Stamps of bursts and random writes differ from a fill's, whose generation is its attempt.
@@ -35,7 +34,7 @@ impl<F: EngineFactory> Run<'_, F> {
         let before = (self.counters)();
         let start = now(&engines);
         self.sink.record(Record::PhaseStart { phase: phase.id.clone(), at_ns: start })?;
-        self.read_gauge(start, Occasion::Border)?;
+        self.read_at_border(start)?;
         let mut moved = Bytes(0);
         for segment in segments(phase) {
             if !finished.contains(&segment) {
@@ -59,7 +58,7 @@ impl<F: EngineFactory> Run<'_, F> {
             }
             _ => None,
         };
-        self.read_gauge(end, Occasion::Border)?;
+        self.read_at_border(end)?;
         self.sink.record(Record::PhaseEnd { phase: phase.id.clone(), at_ns: end, counted })
     }
 

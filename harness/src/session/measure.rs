@@ -69,7 +69,7 @@ pub(super) fn header(
         }),
         before_run: None,
         reset: None,
-        waited_ns: Nanos(0),
+        waited_ns: None,
         earlier: request.earlier.clone(),
         repeat: request.repeat,
     }

@@ -123,7 +123,7 @@ impl<S: Site> New<'_, S> {
             header.environment.note(RESET, Some("reset"));
         }
         (header.before_run, header.reset) = (before_run, reset);
-        header.waited_ns = Nanos::from_secs(moment.waited_s);
+        header.waited_ns = (moment.waited_s > 0).then(|| Nanos::from_secs(moment.waited_s));
         let preflight = checks(&header.facts, &header.environment, &moment);
         let after = After { keep: request.keep, purge: request.purge_after };
         let deadline = request.max_time.map(|time| factory.now().saturating_add(time));

@@ -175,7 +175,7 @@ fn header(case: &Case) -> Result<Option<Header>, String> {
         environment: Environment::default(),
         before_run: None,
         reset: None,
-        waited_ns: harness::units::Nanos(0),
+        waited_ns: None,
         earlier: Vec::new(),
         repeat: Default::default(),
         fill_volume: None,
