@@ -14,10 +14,16 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Environment(pub BTreeMap<String, String>);
 
+/// On hosts with several NUMA nodes: where the run's threads and buffers are, or that they are bound to none.
+pub const PLACEMENT: &str = "host.numa";
+/// Of a stack with a cache in it: whether a command emptied the cache before the run.
+pub const RESET: &str = "stack.reset";
+
 /// Whether something about drive or host makes this a fair moment to measure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
-    /// Stable name: `link`, `write-cache`, `temperature`, `wear`, `busy`, `rebuild`, `power`, `governor`, `limits`.
+    /// Stable name: `link`, `write-cache`, `temperature`, `wear`, `busy`, `rebuild`, `power`, `governor`, `limits`,
+    /// `numa`, `tiers`, `health`.
     pub name: String,
     /// What came of it.
     pub outcome: Outcome,

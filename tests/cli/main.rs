@@ -10,12 +10,14 @@ mod corruption;
 mod drive;
 mod embed;
 mod export;
+mod fair;
 mod gate;
 mod github;
 mod guard;
 mod kill;
 mod levels;
 mod machine;
+mod nvme;
 mod output;
 mod purge;
 mod quick;
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         signals::trials(),
         sim::trials(),
         drive::trials(),
+        fair::trials(),
         verdict::trials(),
         gate::trials(),
         guard::trials(),
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         levels::trials(),
         machine::trials(),
         purge::trials(),
+        nvme::trials(),
         rw_kill::trials(),
         score::trials(),
         served::trials(),

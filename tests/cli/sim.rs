@@ -162,7 +162,7 @@ fn max_time() -> Result<()> {
 }
 
 /// A copy of a run as a `kill -9` behind its first `count` records would have left it, its last line torn.
-fn cut(run: &Path, to: &Path, count: usize) -> Result<()> {
+pub(super) fn cut(run: &Path, to: &Path, count: usize) -> Result<()> {
     fs::create_dir_all(to)?;
     let text = fs::read_to_string(run.join(file::NAME))?;
     let kept: String = text.split_inclusive('\n').take(count + 1).collect();

@@ -24,7 +24,8 @@ const CARRIER: u64 = 64 << 20;
 /// What every guest has loaded when its script begins.
 const MODULES: [&str; 7] = ["virtio_pci", "virtio_blk", "virtio_scsi", "sd_mod", "vmw_pvscsi", "loop", "dm_mod"];
 /// What a script may load with `modprobe`.
-const LOADABLE: [&str; 11] = [
+const LOADABLE: [&str; 12] = [
+    "ext4",
     "dm_flakey",
     "dm_thin_pool",
     "dm_crypt",
@@ -223,6 +224,29 @@ impl Drive {
             arguments.extend(["-drive".to_owned(), file, "-device".to_owned(), device]);
         }
         Drive(arguments)
+    }
+
+    /// An NVMe drive behind a port of its own on the second of two NUMA nodes, which have a processor each. The machine has
+    /// them for its sake: one such drive a boot.
+    #[must_use]
+    pub fn nvme_on_second_node(image: &Path, serial: &str) -> Drive {
+        let file = format!("file={},format=raw,if=none,id={serial},cache=none,discard=unmap", image.display());
+        let device = format!("nvme,bus=farport,serial={serial},drive={serial}");
+        let memory = |node: u8| format!("memory-backend-ram,id=m{node},size=384M");
+        let node = |node: u8| format!("node,nodeid={node},cpus={node},memdev=m{node}");
+        let arguments = [
+            ["-machine", "q35"].map(str::to_owned),
+            ["-smp", "2"].map(str::to_owned),
+            ["-object".to_owned(), memory(0)],
+            ["-object".to_owned(), memory(1)],
+            ["-numa".to_owned(), node(0)],
+            ["-numa".to_owned(), node(1)],
+            ["-device", "pxb-pcie,id=far,bus_nr=32,numa_node=1,bus=pcie.0"].map(str::to_owned),
+            ["-device", "pcie-root-port,id=farport,bus=far,chassis=1"].map(str::to_owned),
+            ["-drive".to_owned(), file],
+            ["-device".to_owned(), device],
+        ];
+        Drive(arguments.concat())
     }
 }
 

@@ -17,7 +17,7 @@ pub mod uring;
 use rustix::io::Errno;
 
 use crate::sample::Fault;
-use crate::sample::telemetry::Throttling;
+use crate::sample::telemetry::Heat;
 use crate::units::Nanos;
 pub use content::Content;
 
@@ -159,8 +159,8 @@ pub trait EngineFactory {
         None
     }
 
-    /// Whether the drive slows itself down for heat, where the drive is of this program's own making and says so.
-    fn throttling(&self) -> Option<Throttling> {
+    /// How warm the drive is, where it is of this program's own making and says so.
+    fn heat(&self) -> Option<Heat> {
         None
     }
 

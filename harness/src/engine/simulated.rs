@@ -8,7 +8,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
@@ -17,7 +17,7 @@ use super::sim::faults::Faults;
 use super::sim::world::{View, World};
 use super::sim::{Failure, Model};
 use super::{BadBlock, Batch, Completion, Engine, EngineError, EngineFactory, Op, OpKind, Setup};
-use crate::sample::telemetry::Throttling;
+use crate::sample::telemetry::{Heat, Throttling};
 use crate::units::{Bytes, Nanos};
 
 /// Name of the simulated engine.
@@ -27,12 +27,40 @@ pub const SIM: &str = "sim";
 #[derive(Debug)]
 pub struct SimFactory<M> {
     shelf: Shelf<M>,
-    heat: Option<Heat>,
+    said: Option<Said>,
 }
 
-/// What the drive last said of slowing itself down, also while an engine has it: how often it began to, doubled, and one
-/// more while it does.
-type Heat = Arc<AtomicU64>;
+/// What the drive last said of its heat, also while an engine has it.
+#[derive(Clone, Debug, Default)]
+struct Said {
+    /// How often it began to slow down, doubled, and one more while it does.
+    throttling: Arc<AtomicU64>,
+    celsius: Arc<AtomicI64>,
+    /// As it was when the drive was made: whether it has a thermometer, and where it warns.
+    first: Heat,
+}
+
+impl Said {
+    fn new(first: Heat) -> Said {
+        let said = Said { first, ..Said::default() };
+        said.now(first);
+        said
+    }
+
+    #[inline]
+    fn now(&self, heat: Heat) {
+        let Throttling { now, events } = heat.throttling;
+        self.throttling.store(events << 1 | u64::from(now), Ordering::Relaxed);
+        self.celsius.store(heat.temperature_c.unwrap_or_default(), Ordering::Relaxed);
+    }
+
+    fn last(&self) -> Heat {
+        let word = self.throttling.load(Ordering::Relaxed);
+        let throttling = Throttling { now: word & 1 == 1, events: word >> 1 };
+        let temperature_c = self.first.temperature_c.map(|_| self.celsius.load(Ordering::Relaxed));
+        Heat { throttling, temperature_c, ..self.first }
+    }
+}
 
 /// Where the drive lies while no engine has it, and when it was put there.
 type Shelf<M> = Arc<Mutex<(Option<Box<World<M>>>, Nanos)>>;
@@ -42,8 +70,8 @@ impl<M: Model> SimFactory<M> {
     #[must_use]
     pub fn new(model: M, capacity: Bytes, faults: Faults) -> SimFactory<M> {
         let world = Box::new(World::new(model, capacity.0, faults));
-        let heat = world.throttling().map(|_| Heat::default());
-        SimFactory { shelf: Arc::new(Mutex::new((Some(world), Nanos(0)))), heat }
+        let said = world.heat().map(Said::new);
+        SimFactory { shelf: Arc::new(Mutex::new((Some(world), Nanos(0)))), said }
     }
 }
 
@@ -58,9 +86,8 @@ impl<M: Model> EngineFactory for SimFactory<M> {
         lock(&self.shelf).1
     }
 
-    fn throttling(&self) -> Option<Throttling> {
-        let word = self.heat.as_ref()?.load(Ordering::Relaxed);
-        Some(Throttling { now: word & 1 == 1, events: word >> 1 })
+    fn heat(&self) -> Option<Heat> {
+        self.said.as_ref().map(Said::last)
     }
 
     fn engines(&self, setup: &Setup) -> Result<Vec<SimEngine<M>>, EngineError> {
@@ -76,7 +103,7 @@ impl<M: Model> EngineFactory for SimFactory<M> {
         Ok(vec![SimEngine {
             world: Some(world),
             shelf: self.shelf.clone(),
-            heat: self.heat.clone(),
+            said: self.said.clone(),
             view: View::new(setup),
             slots: (0..depth).map(|_| (idle, Vec::new())).collect(),
             queue: BinaryHeap::with_capacity(depth as usize),
@@ -91,7 +118,7 @@ pub struct SimEngine<M: Model> {
     /// Only a dropped engine has none.
     world: Option<Box<World<M>>>,
     shelf: Shelf<M>,
-    heat: Option<Heat>,
+    said: Option<Said>,
     view: View,
     /// What becomes of each slot's request, with the bad blocks that it found.
     slots: Vec<(Completion, Vec<BadBlock>)>,
@@ -150,7 +177,8 @@ impl<M: Model> Engine for SimEngine<M> {
         let Some(world) = &mut self.world else { return };
         let first = self.queue.peek().map(|Reverse(entry)| entry.at());
         let Some(first) = first.filter(|first| *first <= until || *first <= world.now()) else {
-            return world.wait_until(until);
+            world.wait_until(until);
+            return tell(self.said.as_ref(), world);
         };
         world.wait_until(first);
         while let Some(Reverse(entry)) = self.queue.peek().copied()
@@ -161,9 +189,15 @@ impl<M: Model> Engine for SimEngine<M> {
             batch.completions.push(*completion);
             batch.bad.append(bad);
         }
-        if let (Some(heat), Some(Throttling { now, events })) = (&self.heat, world.throttling()) {
-            heat.store(events << 1 | u64::from(now), Ordering::Relaxed);
-        }
+        tell(self.said.as_ref(), world);
+    }
+}
+
+/// Keeps what a drive that knows its heat says of it now.
+#[inline]
+fn tell<M: Model>(said: Option<&Said>, world: &World<M>) {
+    if let (Some(said), Some(heat)) = (said, world.heat()) {
+        said.now(heat);
     }
 }
 

@@ -153,6 +153,12 @@ pub struct Header {
     /// The user's own command before the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before_run: Option<CommandRecord>,
+    /// The profile's own command that empties caches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reset: Option<CommandRecord>,
+    /// How long the run waited for the drive's temperature, by the clock that all its times are of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited_ns: Option<Nanos>,
     /// Runs of the same request that went before this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<String>,

@@ -12,6 +12,7 @@ use super::worker::{Ended, Job, Report, work};
 use super::{MOST_NAMED, Run, Stopped};
 use crate::engine::{Completion, Engine, EngineFactory, OpKind};
 use crate::journal::record::{FaultKind, Record};
+use crate::sample::telemetry::Occasion;
 use crate::units::Nanos;
 
 /// What became of a job.
@@ -111,7 +112,7 @@ impl<F: EngineFactory> Run<'_, F> {
                     _ => None,
                 });
                 self.records(records)?;
-                match last.map(|at| self.read_gauge(at, false)).transpose()?.flatten() {
+                match last.map(|at| self.read_gauge(at, Occasion::Sample)).transpose()?.flatten() {
                     Some((now, warning)) => Err(Stopped::TooHot { now, warning }),
                     None => Ok(()),
                 }

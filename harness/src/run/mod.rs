@@ -16,7 +16,7 @@ mod watch_tests;
 mod worker;
 
 pub use again::again;
-pub use gauge::Gauge;
+pub use gauge::{Gauge, idle};
 pub(crate) use job::panic_text;
 pub use resume::check_finished;
 
@@ -31,6 +31,7 @@ use crate::journal::record::{FaultKind, FaultRecord, Record};
 use crate::journal::replay::Replay;
 use crate::plan::phase::{Phase, Plan, Work};
 use crate::sample::Sample;
+use crate::sample::telemetry::Occasion;
 use crate::target::purge::Witness;
 use crate::target::telemetry::DeviceCounters;
 use crate::units::{Bytes, Nanos};
@@ -168,6 +169,13 @@ impl<'a, F: EngineFactory> Run<'a, F> {
     /// # Errors
     /// Why it ended before the plan did; everything up to then is in the sink.
     pub fn run(mut self) -> Result<(), Stopped> {
+        let ended = self.phases();
+        // What the drive counted up to the end, whatever the end.
+        let last = self.read_gauge(self.factory.now(), Occasion::End);
+        ended.and(last.map(|_| ()))
+    }
+
+    fn phases(&mut self) -> Result<(), Stopped> {
         let plan = self.plan;
         for phase in &plan.phases {
             if !self.state.finished_phases.contains(&phase.id) {

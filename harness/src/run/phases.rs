@@ -34,7 +34,7 @@ impl<F: EngineFactory> Run<'_, F> {
         let before = (self.counters)();
         let start = now(&engines);
         self.sink.record(Record::PhaseStart { phase: phase.id.clone(), at_ns: start })?;
-        self.read_gauge(start, true)?;
+        self.read_at_border(start)?;
         let mut moved = Bytes(0);
         for segment in segments(phase) {
             if !finished.contains(&segment) {
@@ -58,7 +58,7 @@ impl<F: EngineFactory> Run<'_, F> {
             }
             _ => None,
         };
-        self.read_gauge(end, true)?;
+        self.read_at_border(end)?;
         self.sink.record(Record::PhaseEnd { phase: phase.id.clone(), at_ns: end, counted })
     }
 

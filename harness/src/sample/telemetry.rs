@@ -38,6 +38,12 @@ pub struct Telemetry {
     /// Processor time that the hypervisor gave to others, in thousandths of all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steal_permille: Option<u64>,
+    /// Bytes that hosts have written in the drive's life, as the drive counts them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_written: Option<Bytes>,
+    /// Bytes that the drive has written to its own medium.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub media_written: Option<Bytes>,
     /// Counters of errors, which only rise; of `critical_warning` the bits that are set.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, u64>,
@@ -50,6 +56,28 @@ pub struct Throttling {
     pub now: bool,
     /// How often it has begun to, ever.
     pub events: u64,
+}
+
+/// Why a reading is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Occasion {
+    /// A sample is complete: one is given where one is due.
+    Sample,
+    /// Between phases: one is always given, of what costs the drive nothing.
+    Border,
+    /// The run is over: all counters are read once more.
+    End,
+}
+
+/// How warm a drive is, by its own word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Heat {
+    /// Whether it slows itself down.
+    pub throttling: Throttling,
+    /// °C; none where it has no thermometer.
+    pub temperature_c: Option<i64>,
+    /// °C from which on it warns.
+    pub warning_c: Option<i64>,
 }
 
 impl Telemetry {

@@ -1,7 +1,7 @@
 //! Telemetry of a run: a simulated drive's own word, else what a probe of the real one reads.
 
 use crate::engine::EngineFactory;
-use crate::sample::telemetry::{Telemetry, Throttling};
+use crate::sample::telemetry::{Heat, Occasion, Telemetry};
 use crate::target::Facts;
 use crate::target::probe::Probe;
 use crate::units::Nanos;
@@ -13,16 +13,23 @@ const STEADY: Nanos = Nanos(5_000_000_000);
 pub(super) fn gauge<'a, F: EngineFactory>(
     facts: &Facts,
     factory: &'a F,
-) -> impl FnMut(Nanos, bool) -> Option<Telemetry> + use<'a, F> {
+) -> impl FnMut(Nanos, Occasion) -> Option<Telemetry> + use<'a, F> {
     let mut probe = Probe::new(facts);
-    let mut last: Option<(Nanos, Throttling)> = None;
-    move |at, border| {
-        let Some(now) = factory.throttling() else { return probe.as_mut()?.read(at, border) };
-        let due = last.is_none_or(|(since, before)| before != now || at.saturating_sub(since) >= STEADY);
-        if !border && !due {
+    let mut last: Option<(Nanos, Heat)> = None;
+    move |at, why| {
+        let Some(now) = factory.heat() else { return probe.as_mut()?.read(at, why) };
+        let due = last
+            .is_none_or(|(since, before)| before.throttling != now.throttling || at.saturating_sub(since) >= STEADY);
+        if why == Occasion::Sample && !due {
             return None;
         }
         last = Some((at, now));
-        Some(Telemetry { at_ns: at, throttling: Some(now), ..Telemetry::default() })
+        Some(Telemetry {
+            at_ns: at,
+            temperature_c: now.temperature_c,
+            warning_c: now.warning_c,
+            throttling: Some(now.throttling),
+            ..Telemetry::default()
+        })
     }
 }

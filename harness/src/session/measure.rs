@@ -21,7 +21,6 @@ use crate::plan::phase::Plan;
 use crate::report::FailureKind;
 use crate::run::{Run, Sink, Stopped};
 use crate::sample::purge::NamedPurge;
-use crate::target::guard::Armed;
 use crate::target::{self, DeviceCounters, Facts};
 use crate::units::{Nanos, Rate};
 
@@ -42,12 +41,11 @@ pub(super) struct Measurement<'a, H> {
 pub(super) fn header(
     request: &Request,
     folder: &RunFolder,
-    armed: &Armed,
+    facts: Facts,
     plan: Plan,
     seed: u64,
     factory: &impl EngineFactory,
 ) -> Header {
-    let facts = armed.facts().clone();
     let mut environment = target::environment(&facts);
     environment.note("engine", Some(factory.name()));
     // The drive's own purge comes first, whatever the phases add to it.
@@ -60,7 +58,8 @@ pub(super) fn header(
         seed,
         engine: factory.name().to_owned(),
         engine_note: factory.note().map(str::to_owned),
-        host: sysinfo::System::host_name().ok(),
+        // A kernel that nobody gave a name says "(none)".
+        host: sysinfo::System::host_name().ok().filter(|name| name != "(none)"),
         plan,
         journal_on_target: Facts::read(folder.path()).is_ok_and(|out| same_drive(&out, &facts)),
         facts,
@@ -74,6 +73,8 @@ pub(super) fn header(
             purge: request.consent.purge,
         }),
         before_run: None,
+        reset: None,
+        waited_ns: None,
         earlier: request.earlier.clone(),
         repeat: request.repeat,
     }

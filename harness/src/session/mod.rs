@@ -16,6 +16,7 @@ mod gauge;
 pub mod judging;
 mod measure;
 mod new;
+mod placement;
 mod preflight;
 mod purge;
 mod request;

@@ -1,16 +1,20 @@
 //! Before a run: looks at the host for a moment, and waits for a drive that is too warm or too cold to be compared.
 //!
-//! Only for real drives: a simulated one starts as its file says. What follows from it is `target/preflight`'s.
+//! What follows from it is `target/preflight`'s. The wait passes on the run's own clock, with nothing in flight: a
+//! simulated drive cools down in virtual time like a real one in ours.
 
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::environment::Check;
-use crate::target::preflight::{Moment, START_WITHIN_C, checks};
+use super::gauge::gauge;
+use crate::engine::EngineFactory;
+use crate::run::idle;
+use crate::sample::telemetry::Occasion;
+use crate::target::Facts;
+use crate::target::preflight::Moment;
 use crate::target::probe::Probe;
-use crate::target::{Facts, environment};
 use crate::units::{Bytes, Nanos};
 use crate::verdict::baseline::Baseline;
 use crate::verdict::surroundings::TEMPERATURE;
@@ -18,53 +22,80 @@ use crate::verdict::surroundings::TEMPERATURE;
 /// How long the host is looked at.
 const LOOK: Duration = Duration::from_millis(250);
 /// Between two looks at a drive's temperature.
-const STEP: Duration = Duration::from_secs(5);
-/// How long a run waits for a temperature at the most, in steps.
-const MOST_STEPS: u64 = 120;
+const STEP: Nanos = Nanos::from_secs(5);
+/// How long a run waits for a temperature at the most.
+const MOST: Nanos = Nanos::from_secs(600);
+/// How long it waits for a drive that comes no nearer to it: one that rests in a colder room never will.
+const NO_NEARER: Nanos = Nanos::from_secs(180);
 
-/// The checks of a run that is about to begin, once the drive is near to the temperature at which its baseline's runs
-/// began or has had ten minutes for it; `facts` get the temperature at which it starts.
-pub(super) fn check(
-    facts: &mut Facts,
-    baseline: Option<&Baseline>,
-    stop: &AtomicBool,
-    waiting: impl FnOnce(String),
-) -> Vec<Check> {
-    let Some(mut probe) = Probe::new(facts) else { return Vec::new() };
-    let mut moment = Moment { on_battery: on_battery(Path::new("/sys/class/power_supply")), ..Moment::default() };
-    moment.baseline_c = baseline.and_then(|baseline| baseline.environment.get(TEMPERATURE)?.parse().ok());
-    let first = probe.read(Nanos(0), true);
+/// What the host shows before the target is held; of a simulated drive's nothing, since nothing of it is measured.
+pub(super) fn look(facts: &Facts, baseline: Option<&Baseline>) -> Moment {
+    let mut moment = Moment {
+        baseline_c: baseline.and_then(|baseline| baseline.environment.get(TEMPERATURE)?.parse().ok()),
+        ..Moment::default()
+    };
+    if facts.simulated().is_some() {
+        return moment;
+    }
+    moment.on_battery = on_battery(Path::new("/sys/class/power_supply"));
+    let Some(mut probe) = Probe::new(facts) else { return moment };
+    let first = probe.read(Nanos(0), Occasion::Border);
     pause(LOOK);
-    let second = probe.read(Nanos(0), true);
-    if let Some((first, second)) = first.zip(second.as_ref()) {
+    let second = probe.read(Nanos(0), Occasion::Border);
+    if let Some((first, second)) = first.zip(second) {
         let moved = first.drive_moved.zip(second.drive_moved).map(|(before, after)| after.saturating_sub(before));
         moment.busy = moved.map(|moved| Bytes(moved.0.saturating_mul(1000) / LOOK.as_millis() as u64));
-        moment.rebuild.clone_from(&second.rebuild);
+        moment.rebuild = second.rebuild;
     }
-    let mut temperature = second.and_then(|reading| reading.temperature_c);
-    let far = |now: Option<i64>, wanted: Option<i64>| {
-        now.zip(wanted).is_some_and(|(now, wanted)| now.abs_diff(wanted) > START_WITHIN_C.unsigned_abs())
-    };
-    if let (true, Some(wanted)) = (far(temperature, moment.baseline_c), moment.baseline_c) {
-        let now = temperature.unwrap_or(wanted);
-        waiting(format!(
-            "the drive is at {now} °C and the baseline's runs began at {wanted} °C: waiting up to 10 minutes"
-        ));
-    }
-    for _ in 0..MOST_STEPS {
-        // A drive that is too cold at rest gets no warmer by waiting.
-        let hotter = temperature.zip(moment.baseline_c).is_some_and(|(now, wanted)| now > wanted);
-        if !far(temperature, moment.baseline_c) || !hotter || stop.load(Ordering::Relaxed) {
+    moment.unread = Some(probe.unread());
+    moment
+}
+
+/// Waits until the drive is near to the temperature at which its baseline's runs began, or has had its time for it;
+/// `facts` get the temperature at which the run starts.
+pub(super) fn wait<F: EngineFactory>(
+    facts: &mut Facts,
+    moment: &mut Moment,
+    factory: &F,
+    stop: &AtomicBool,
+    mut say: impl FnMut(String),
+) {
+    let mut gauge = gauge(facts, factory);
+    let mut look = || gauge(factory.now(), Occasion::Border).unwrap_or_default();
+    let (begun, mut reading) = (factory.now(), look());
+    // The nearest that it came, and when.
+    let mut nearest = None;
+    while let Some((now, away)) = moment.away(&reading)
+        && !stop.load(Ordering::Relaxed)
+    {
+        let at = factory.now();
+        let (least, since) = nearest.unwrap_or_else(|| {
+            let why = moment.why_away(now, reading.warning_c);
+            say(format!("{why}: waiting until that is over, {} minutes at the most", MOST.secs() / 60.0));
+            (u64::MAX, at)
+        });
+        if away < least {
+            nearest = Some((away, at));
+        }
+        let enough = away >= least && at.saturating_sub(since) >= NO_NEARER;
+        if enough || at.saturating_sub(begun) >= MOST {
             break;
         }
-        pause(STEP);
-        moment.waited_s += STEP.as_secs();
-        temperature = probe.read(Nanos::from_secs(moment.waited_s), true).and_then(|reading| reading.temperature_c);
+        // Without an engine there will be no run, which says why.
+        if idle(factory, STEP, stop).is_err() {
+            break;
+        }
+        reading = look();
     }
-    if let Some(drive) = facts.drive.as_mut() {
-        drive.details.condition.temperature_c = temperature.or(drive.details.condition.temperature_c);
+    moment.waited_s = factory.now().saturating_sub(begun).secs() as u64;
+    if let (Some(now), Some(_)) = (reading.temperature_c, nearest) {
+        let near = if moment.away(&reading).is_none() { "the run begins" } else { "it will not be comparable" };
+        say(format!("the drive is at {now} °C after waiting for {} s: {near}", moment.waited_s));
     }
-    checks(facts, &environment(facts), &moment)
+    if let Some(condition) = facts.drive.as_mut().map(|drive| &mut drive.details.condition) {
+        condition.temperature_c = reading.temperature_c.or(condition.temperature_c);
+        condition.warning_c = reading.warning_c.or(condition.warning_c);
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "before a run there is no engine to wait on")]

@@ -5,11 +5,14 @@ use std::sync::atomic::AtomicBool;
 
 use super::arm::{Refused, arm, concurrency};
 use super::folder::{self, RunFolder};
+use super::gauge::gauge;
 use super::judging::{Bench, Judging};
+use super::placement::Placed;
 use super::target::{Held, Site};
 use super::{Event, Limits, Observer, Outcome, RequestError, Target, compose, measure, purge, stored, wall};
 use crate::engine::real::RealFactory;
 use crate::engine::{Clock, EngineFactory};
+use crate::environment::PLACEMENT;
 use crate::journal::file::{self, Writer};
 use crate::journal::record::{Header, Outcome as Ending, Record};
 use crate::journal::replay::Replay;
@@ -43,7 +46,8 @@ pub fn resume(
         Target::Simulated(sim) => resume_on(&*sim, run, limits, judging, observer, stop, |so_far, _| {
             let factory = sim.engines(so_far.header.seed);
             let records = file::records(run).map_err(|why| why.to_string())?;
-            crate::run::again(&records, &factory).map(|()| factory)
+            crate::run::again(&records, &factory, || gauge(&so_far.header.facts, &factory))?;
+            Ok(factory)
         }),
     }
 }
@@ -94,8 +98,10 @@ fn resume_on<S: Site, F: EngineFactory>(
             return Ok(Outcome { report, folder: run_folder.path().to_owned() });
         }
     };
+    let placement = Placed::on_the_drives_node(&header.facts);
     let factory = engines(&so_far, &held).and_then(|factory| {
         same_engine(&header, &factory)?;
+        same_place(&header, &placement)?;
         crate::run::check_finished(&so_far, &factory)?;
         Ok(factory)
     });
@@ -152,6 +158,20 @@ fn same_engine(header: &Header, factory: &impl EngineFactory) -> Result<(), Stri
         header.engine,
         factory.name(),
         header.engine
+    ))
+}
+
+/// Nor are those of another NUMA node.
+fn same_place(header: &Header, placement: &Placed) -> Result<(), String> {
+    let (before, now) = (header.environment.get(PLACEMENT), placement.words());
+    if before == now {
+        return Ok(());
+    }
+    let said = |place: Option<&str>| place.unwrap_or("one node").to_owned();
+    Err(format!(
+        "the run's threads and buffers began on {} and would go on on {}: allow the same processors again, or start a new run",
+        said(before),
+        said(now)
     ))
 }
 

@@ -4,6 +4,7 @@
 //! Knows nothing of profiles, engines or verdicts.
 
 mod admin;
+pub mod affinity;
 pub mod facts;
 pub mod guard;
 pub mod ioctl;

@@ -5,11 +5,13 @@
 
 use super::Facts;
 use super::facts::{Condition, Drive};
-use crate::environment::{Check, Environment, Outcome};
+use crate::environment::{Check, Environment, Outcome, PLACEMENT, RESET};
+use crate::sample::telemetry::Telemetry;
 use crate::units::Bytes;
 
 /// °C by which a run may start warmer or colder than the runs of its baseline did.
 pub const START_WITHIN_C: i64 = 5;
+const WITHIN: u64 = START_WITHIN_C.unsigned_abs();
 /// Share of its rated life from which on a drive is called worn, in percent.
 const WORN: u64 = 90;
 /// Spare blocks under which it is, in percent.
@@ -30,7 +32,37 @@ pub struct Moment {
     pub baseline_c: Option<i64>,
     /// How long the run waited for the drive to come near to that, in seconds.
     pub waited_s: u64,
+    /// Counters of errors that could not be read, each with the reason; none where nobody looked.
+    pub unread: Option<Vec<String>>,
 }
+
+impl Moment {
+    /// °C, and by how many of them a drive is too far from where its run may begin: outside the range around the
+    /// baseline's start, or as hot as it warns of; none where it is near enough, or says nothing.
+    #[must_use]
+    pub fn away(&self, reading: &Telemetry) -> Option<(i64, u64)> {
+        let now = reading.temperature_c?;
+        let from_baseline = self.baseline_c.map_or(0, |wanted| now.abs_diff(wanted).saturating_sub(WITHIN));
+        let over_warning =
+            reading.warning_c.map_or(0, |warning| (now + 1).saturating_sub(warning).max(0).unsigned_abs());
+        Some((now, from_baseline.max(over_warning))).filter(|(_, away)| *away > 0)
+    }
+
+    /// The same in words.
+    #[must_use]
+    pub fn why_away(&self, now: i64, warning_c: Option<i64>) -> String {
+        match (self.baseline_c, warning_c) {
+            (_, Some(warning)) if now >= warning => format!("the drive is at {now} °C and warns from {warning} °C on"),
+            (Some(wanted), _) => format!(
+                "the drive is at {now} °C and the baseline's runs began at {wanted} °C (± {START_WITHIN_C} °C is comparable)"
+            ),
+            (None, _) => format!("the drive is at {now} °C"),
+        }
+    }
+}
+
+/// The check that says which counters of errors a run could not read: a comparison asks for it.
+pub const HEALTH: &str = "health";
 
 /// All checks that can be made, in a fixed order.
 #[must_use]
@@ -59,6 +91,11 @@ pub fn checks(facts: &Facts, environment: &Environment, moment: &Moment) -> Vec<
         environment
             .get("host.limits")
             .map(|limits| check("limits", Outcome::Warn, format!("control groups limit this process: {limits}"))),
+        environment.get(PLACEMENT).map(|place| {
+            said("numa", !place.starts_with("not bound"), &format!("threads and buffers of the run: {place}"))
+        }),
+        environment.get(RESET).map(|reset| tiers(reset, drive)),
+        moment.unread.as_ref().map(|unread| health(unread)),
     ];
     all.into_iter().flatten().collect()
 }
@@ -100,15 +137,15 @@ fn write_cache(drive: &Drive) -> Option<Check> {
 
 fn temperature(condition: &Condition, moment: &Moment) -> Option<Check> {
     let now = condition.temperature_c?;
+    let waited = if moment.waited_s > 0 { format!(" after waiting for {} s", moment.waited_s) } else { String::new() };
     if let Some(warning) = condition.warning_c.filter(|&warning| now >= warning) {
-        let message = format!("the drive is at {now} °C and warns from {warning} °C on: cool it first");
+        let message = format!("the drive is at {now} °C{waited} and warns from {warning} °C on: cool it first");
         return Some(check("temperature", Outcome::NotComparable, message));
     }
-    let waited = if moment.waited_s > 0 { format!(" after waiting for {} s", moment.waited_s) } else { String::new() };
     let Some(before) = moment.baseline_c else {
         return Some(check("temperature", Outcome::Pass, format!("the drive starts at {now} °C")));
     };
-    let near = now.abs_diff(before) <= START_WITHIN_C.unsigned_abs();
+    let near = now.abs_diff(before) <= WITHIN;
     let outcome = if near { Outcome::Pass } else { Outcome::NotComparable };
     let message = format!(
         "the drive starts at {now} °C{waited}, and the baseline's runs started at {before} °C (± {START_WITHIN_C} °C is comparable)"
@@ -122,6 +159,26 @@ fn wear(condition: &Condition) -> Option<Check> {
         condition.spare_percent.map(|spare| format!(", {spare} % of its spare blocks are left")).unwrap_or_default();
     let fine = used < WORN && condition.spare_percent.is_none_or(|spare| spare >= SPARE);
     Some(said("wear", fine, &format!("{used} % of the drive's rated life are used{spare}")))
+}
+
+fn tiers(reset: &str, drive: Option<&Drive>) -> Check {
+    let tiers = drive.map(|drive| drive.details.tiers.join(", ")).unwrap_or_default();
+    let message = match reset {
+        "reset" => format!("the stack's cache ({tiers}) was emptied by the profile's reset command"),
+        _ => format!(
+            "the stack has a cache ({tiers}) that no purge empties: it is as earlier runs left it; name the command that \
+             empties it in the profile (reset = \"…\")"
+        ),
+    };
+    said("tiers", reset == "reset", &message)
+}
+
+fn health(unread: &[String]) -> Check {
+    let message = match unread {
+        [] => "all counters of errors that the drive and the kernel have are read".to_owned(),
+        some => format!("these counters of errors were not read: {}", some.join("; ")),
+    };
+    said(HEALTH, unread.is_empty(), &message)
 }
 
 fn said(name: &str, fine: bool, message: &str) -> Check {

@@ -30,6 +30,8 @@ pub struct Candidate {
     pub reach_gb: BTreeMap<String, f64>,
     /// Parts of the profile that were left out, such as `random_write.25pct`, and why.
     pub left_out: Vec<(String, String)>,
+    /// Why some of the drive's and its host's counters of errors could not be read, if so.
+    pub health_unread: Option<String>,
     /// What it did from beginning to end, by suite or level, such as `fill` or `random_write.25pct`.
     pub curves: BTreeMap<String, Curve>,
 }

@@ -10,7 +10,7 @@ use super::Verdict;
 use super::baseline::{Accepted, Direction, Level};
 use super::candidate::{is_further_cliff, suite};
 use super::compare::{Against, Said, compare, gb, up_to};
-use super::judge::{Role, Rules};
+use super::judge::{HEALTH, Role, Rules};
 use super::noise::{Prior, Says, Spread};
 use super::standing::Standing;
 use super::tolerance::tolerance;
@@ -231,6 +231,14 @@ impl<'a> Comparing<'a> {
 
     /// A metric of the baseline that a run does not have.
     fn missing(&self, id: &str) -> Stand {
+        let unread =
+            self.standing.runs.iter().filter(|run| run.metric(id).is_none()).find_map(|run| run.health_unread.as_ref());
+        if let Some(why) = unread.filter(|_| id.starts_with(HEALTH)) {
+            let way_out = "measure with the rights that its runs had, or begin a baseline of runs like this one \
+                           (baseline accept --replace)";
+            let why = format!("not comparable: the baseline has it, and {why}; {way_out}");
+            return Stand::plain(Role::Gate, Verdict::Inconclusive, why);
+        }
         let left_out = self.standing.runs.iter().flat_map(|run| &run.left_out);
         let part = left_out.into_iter().find(|(part, _)| id.starts_with(&format!("{part}.")));
         let why = part.map_or_else(
@@ -249,6 +257,8 @@ impl<'a> Comparing<'a> {
         let values = self.standing.values(id);
         let all = values.iter().all(|value| matches!(value, Some(Value::Number(_))));
         let (said, reason) = match (first, role) {
+            // That no error was counted needs no comparison: `judge` says it of the figure itself.
+            _ if id.starts_with(HEALTH) => (Verdict::NoBaseline, ""),
             (Some(_), _) if is_further_cliff(id) && all => (Verdict::Regressed, "one more cliff than the baseline has"),
             (Some(_), _) if is_further_cliff(id) => {
                 (Verdict::Inconclusive, "some runs have one more cliff than the baseline has")

@@ -53,6 +53,7 @@ pub fn against(baseline: &Baseline, unit: Option<String>, rules: &Rules, runs: u
         metrics: Vec::new(),
         reach_gb: BTreeMap::new(),
         left_out: Vec::new(),
+        health_unread: None,
         curves: BTreeMap::new(),
     };
     let (runs_so_far, looks) = (std::slice::from_ref(&nothing), &Looks::once(runs));

@@ -74,7 +74,7 @@ pub struct Judged {
 const VERIFY_ERRORS: &str = "fill.verify_errors";
 
 /// What a drive or its host counts of errors during a run: any is one too many, whatever the baseline says.
-const HEALTH: &str = "health.";
+pub(super) const HEALTH: &str = "health.";
 
 /// By default the gates are cliff, fast, floor and steady of each level, verify errors and health.
 const DEFAULT_GATES: [&str; 8] = [

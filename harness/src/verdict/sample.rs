@@ -88,6 +88,7 @@ pub(super) fn candidate(metrics: &[(&str, Value)]) -> Candidate {
         metrics: metrics.iter().map(|(id, value)| Metric::new(id, value.clone())).collect(),
         reach_gb: [("fill.".to_owned(), 200.0)].into(),
         left_out: Vec::new(),
+        health_unread: None,
         curves: std::collections::BTreeMap::new(),
     }
 }

@@ -5,13 +5,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::environment::{PLACEMENT, RESET};
+
 /// What makes another measurement of it: a difference here and the runs say nothing about the drive.
-pub const MUST_MATCH: [&str; 25] = [
+pub const MUST_MATCH: [&str; 27] = [
     "target.kind",
     "filesystem",
     "filesystem.options",
     FREE_SHARE,
     "stack",
+    RESET,
     "purge",
     "engine",
     "build",
@@ -27,6 +30,7 @@ pub const MUST_MATCH: [&str; 25] = [
     "drive.apst",
     "drive.aspm",
     "host.limits",
+    PLACEMENT,
     "iommu",
     "governor",
     "host.cpu",
@@ -60,14 +64,16 @@ pub const PERCENTAGE_USED: &str = "drive.percentage_used";
 /// Percentage points of wear since the baseline that are named.
 const WORN: u64 = 5;
 
+/// What the note on it says of a loss.
+pub const WEAR: &str = "wear may explain a loss";
+
 /// That the drive has aged by more than a few points of its rated life since the baseline, if so.
 #[must_use]
 pub fn worn(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Option<String> {
     let used = |facts: &BTreeMap<String, String>| facts.get(PERCENTAGE_USED)?.parse::<u64>().ok();
     let (before, after) = (used(before)?, used(after)?);
-    (after.abs_diff(before) > WORN).then(|| {
-        format!("the drive's used life is {after} %, and was {before} % with the baseline: wear may explain a loss")
-    })
+    (after.abs_diff(before) > WORN)
+        .then(|| format!("the drive's used life is {after} %, and was {before} % with the baseline: {WEAR}"))
 }
 
 /// Short words for facts that can be under test.

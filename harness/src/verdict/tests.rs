@@ -206,3 +206,34 @@ fn two_units_tell_how_much_units_differ() {
     assert_eq!(judged("b", 90.0), Verdict::Regressed);
     assert_eq!(judged("c", 90.0), Verdict::Inconclusive, "another one may differ as units do");
 }
+
+/// What preflight says where counters could not be read.
+const UNREAD: &str = "these counters of errors were not read: the kernel's log: Permission denied";
+
+#[test]
+fn counters_of_errors_that_only_root_reads_are_no_error_and_not_green_in_a_run_without() {
+    let (floor, errors) = ((FLOOR, Value::Number(100.0)), "health.media_errors");
+    let root = baseline(&[(FLOOR, &[100.0]), (errors, &[0.0])]);
+    let mut run = candidate(std::slice::from_ref(&floor));
+    run.health_unread = Some(UNREAD.to_owned());
+    let judged = together(&[run.clone()], &root, None, None);
+    assert_eq!(overall(&judged), Verdict::Inconclusive, "{judged:?}");
+    assert!(judged.iter().any(|judged| {
+        judged.reason.starts_with("not comparable: the baseline has it, and these counters of errors were")
+    }));
+    // Everything was read, and the counter is gone: somebody renamed it.
+    check(std::slice::from_ref(&floor), &root, Verdict::Error, "vanished");
+    // What was not read excuses no other metric, and hides no regression.
+    let other = baseline(&[(FLOOR, &[100.0]), ("fill.read_mb_s", &[100.0])]);
+    assert_eq!(overall(&together(&[run.clone()], &other, None, None)), Verdict::Error);
+    run.metrics = candidate(&[(FLOOR, Value::Number(50.0))]).metrics;
+    assert_eq!(overall(&together(&[run], &root, None, None)), Verdict::Regressed);
+}
+
+#[test]
+fn counters_of_errors_need_no_baseline_that_has_them() {
+    let without = baseline(&[(FLOOR, &[100.0])]);
+    let run = |errors| [(FLOOR, Value::Number(100.0)), ("health.media_errors", Value::Number(errors))];
+    check(&run(0.0), &without, Verdict::Held, "it did not rise during the run");
+    check(&run(2.0), &without, Verdict::Regressed, "it rose by 2 during the run");
+}

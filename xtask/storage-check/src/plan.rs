@@ -68,6 +68,9 @@ fn text(request: &session::Request, preview: &Preview) -> String {
     line("reads", plan.reads.to_string());
     line("time", format!("{least} to {most}, by the speed of the drive"));
     line("erases", erases(request, facts));
+    if let Some(command) = &profile.reset {
+        line("resets", format!("{command} (by the shell, before the first phase)"));
+    }
     for skipped in &plan.skipped {
         line("left out", format!("{}: {}", skipped.what, skipped.reason));
     }
@@ -174,6 +177,7 @@ fn json(request: &session::Request, preview: &Preview) -> String {
         "drive_writes": plan.drive_writes(),
         "time_s": { "least": least.secs().round(), "most": most.secs().round() },
         "erases": erases(request, facts),
+        "resets": request.profile.reset,
         "phases": plan.phases,
         "skipped": plan.skipped,
         "refusal": refusal,

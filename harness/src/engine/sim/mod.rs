@@ -13,7 +13,7 @@ mod look;
 pub mod model;
 pub(crate) mod world;
 
-use crate::sample::telemetry::Throttling;
+use crate::sample::telemetry::Heat;
 use crate::units::Nanos;
 
 /// What reaches the drive.
@@ -53,8 +53,8 @@ pub trait Model: Send {
     /// Requests in flight share the drive: one that comes while others are in flight completes the later for it.
     fn serve(&mut self, now: Nanos, request: Request) -> Nanos;
 
-    /// Whether it slows itself down for heat; none where it knows no heat.
-    fn throttling(&self) -> Option<Throttling> {
+    /// How warm it is at `now`; none where it knows no heat.
+    fn heat(&self, _now: Nanos) -> Option<Heat> {
         None
     }
 }

@@ -9,7 +9,7 @@ use super::files::{Extent, Files};
 use super::{Failure, Model, Request, look};
 use crate::engine::content::Pattern;
 use crate::engine::{BadBlock, MOST_BAD_BLOCKS, OpKind, Setup};
-use crate::sample::telemetry::Throttling;
+use crate::sample::telemetry::Heat;
 use crate::units::Nanos;
 
 /// The world of one run.
@@ -88,10 +88,10 @@ impl<M: Model> World<M> {
         self.now
     }
 
-    /// Whether the drive slows itself down for heat.
+    /// How warm the drive is.
     #[inline]
-    pub(crate) fn throttling(&self) -> Option<Throttling> {
-        self.model.throttling()
+    pub(crate) fn heat(&self) -> Option<Heat> {
+        self.model.heat(self.now)
     }
 
     /// Waits: time never goes back.

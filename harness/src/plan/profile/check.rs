@@ -18,6 +18,9 @@ impl Profile {
         if self.fill.is_none() && self.random_write.is_none() {
             return Err("the profile has no suite: add a [fill] or a [random_write] table".to_owned());
         }
+        if self.reset.as_ref().is_some_and(|command| command.trim().is_empty()) {
+            return Err("reset is empty: name the command that empties the caches, or leave it out".to_owned());
+        }
         if self.write_budget.is_some_and(|budget| budget.0.0 == 0) {
             return Err("write_budget is 0: leave it out for no budget".to_owned());
         }

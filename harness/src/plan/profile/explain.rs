@@ -44,6 +44,7 @@ fn known_keys() -> Vec<String> {
             name: String::new(),
             version: 0,
             description: String::new(),
+            reset: Some(String::new()),
             write_budget: Some(Size::default()),
             fill: Some(Fill { size: Some(Size::default()), segments: Some(1), segment: Some(Size::default()),
                 burst: vec![Burst { idle: Span::default(), size: Size::default() }], ..Fill::default() }),

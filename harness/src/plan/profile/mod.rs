@@ -27,6 +27,9 @@ pub struct Profile {
     /// One line for people.
     #[serde(default)]
     pub description: String,
+    /// Run by the shell before the first phase: empties caches of the storage that no purge reaches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reset: Option<String>,
     /// The most that a run may write in all, prefill and bursts included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_budget: Option<Size>,

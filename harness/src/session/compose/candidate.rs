@@ -11,8 +11,10 @@ use crate::analysis::metric::Metric;
 use crate::analysis::random::LevelFindings;
 use crate::analysis::series::Series;
 use crate::analysis::suite::FillSuite;
+use crate::environment::{Check, Outcome};
 use crate::journal::replay::Replay;
 use crate::target::Facts;
+use crate::target::preflight::HEALTH;
 use crate::verdict::baseline::Key;
 use crate::verdict::candidate::Candidate;
 use crate::verdict::curve::{Curve, STEPS};
@@ -63,9 +65,16 @@ pub(super) fn candidate(
         environment: header.environment.0.clone(),
         metrics,
         reach_gb: fill.into_iter().chain(levels).collect(),
+        health_unread: health_unread(replay),
         left_out: header.plan.skipped.iter().map(|left| (left.what.clone(), left.reason.clone())).collect(),
         curves: curves(replay),
     }
+}
+
+/// What preflight said of counters that this run could not read.
+fn health_unread(replay: &Replay) -> Option<String> {
+    let unread = |check: &&Check| check.name == HEALTH && check.outcome != Outcome::Pass;
+    replay.preflight.iter().find(unread).map(|check| check.message.clone())
 }
 
 /// What the run did in each suite and level.

@@ -137,12 +137,30 @@ pub(super) fn disturbances(replay: &Replay) -> Vec<String> {
     if let Some((first, other)) = links.first().zip(links.iter().find(|link| Some(link) != links.first().as_ref())) {
         notes.push(format!("the link changed during the run: {first} → {other}"));
     }
+    notes
+}
+
+/// What else the drive said of itself while it worked: nothing that would explain a loss.
+pub(super) fn said(replay: &Replay) -> Vec<String> {
+    let readings = &replay.telemetry;
+    let mut notes: Vec<String> = amplification(readings).into_iter().collect();
     let hottest = readings.iter().filter_map(|reading| reading.temperature_c).max();
     let coolest = readings.iter().find_map(|reading| reading.temperature_c);
     if let Some((first, most)) = coolest.zip(hottest) {
         notes.push(format!("the drive was at {first} °C when the run began and at most at {most} °C"));
     }
     notes
+}
+
+/// How much the drive wrote to its own medium for what hosts wrote to it, from its first to its last word.
+fn amplification(readings: &[Telemetry]) -> Option<String> {
+    let mut said = readings.iter().filter_map(|reading| reading.host_written.zip(reading.media_written));
+    let (first, last) = (said.next()?, said.next_back()?);
+    let (host, media) = (last.0.saturating_sub(first.0), last.1.saturating_sub(first.1));
+    (host.0 > 0).then(|| {
+        let times = media.0 as f64 / host.0 as f64;
+        format!("the drive counted {host} from hosts and {media} to its own medium during the run: write amplification {times:.2}")
+    })
 }
 
 fn disturbed(replay: &Replay, phase: &PhaseReplay) -> Vec<String> {

@@ -37,7 +37,7 @@ use crate::verdict::tolerance::{KnownShares, Shares};
 use candidate::candidate;
 pub use candidate::{key, unit};
 use conclude::{Basis, conclude, exit_code, failure_line};
-use notes::{incomparable, notes, warm_up};
+use notes::{incomparable, no_cause, notes, warm_up};
 pub(super) use suites::known;
 use suites::{fill_report, fill_suite, fsef_line, level_report, levels};
 use together::Together;
@@ -83,6 +83,7 @@ pub fn judged(replay: &Replay, bench: Option<&Bench>) -> (Report, Candidate) {
     let of_the_runs = std::mem::take(&mut report.notes);
     report.notes = notes(replay, &incomparable);
     report.notes.extend(of_the_runs);
+    report.notes.extend(no_cause(&report, replay));
     conclude(&mut report, &basis, replay.verify_errors(), incomparable.first().map(String::as_str));
     (report, run)
 }

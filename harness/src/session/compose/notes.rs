@@ -1,14 +1,18 @@
 //! What a reader must know to believe a run's figures.
 
-use super::heat::disturbances;
+use super::heat::{disturbances, said};
 use crate::environment::Outcome;
 use crate::journal::record::Counted;
 use crate::journal::replay::{PhaseReplay, Purged, Replay};
 use crate::plan::phase::Work;
 use crate::plan::profile::Data;
+use crate::report::Report;
 use crate::sample::purge::PurgeCheck;
 use crate::target::Simulated;
+use crate::target::preflight::HEALTH;
+use crate::verdict::Verdict;
 use crate::verdict::judge::{Judged, Role};
+use crate::verdict::surroundings::WEAR;
 
 /// What a device counts may differ from what was submitted: metadata add to it, rounding takes away.
 const RATIO: std::ops::RangeInclusive<f64> = 0.98..=1.10;
@@ -82,6 +86,7 @@ pub(super) fn notes(replay: &Replay, incomparable: &[String]) -> Vec<String> {
     let warned = replay.preflight.iter().filter(|check| check.outcome == Outcome::Warn);
     notes.extend(warned.map(|check| format!("preflight: {}: {}", check.name, check.message)));
     notes.extend(disturbances(replay));
+    notes.extend(said(replay));
     if replay.resumes > 0 {
         notes.push(format!("the run was cut and resumed {} times; no timing spans a cut", replay.resumes));
     }
@@ -107,6 +112,21 @@ pub(super) fn notes(replay: &Replay, incomparable: &[String]) -> Vec<String> {
         notes.push("the journal is on the measured drive; its few writes are part of the figures".to_owned());
     }
     notes
+}
+
+/// That nothing which was looked at explains a loss against the baseline, if so.
+pub(super) fn no_cause(report: &Report, replay: &Replay) -> Option<String> {
+    let lost = |judged: &&Judged| judged.verdict == Verdict::Regressed && judged.against.is_some();
+    report.metrics.iter().find(lost)?;
+    let odd = replay.preflight.iter().any(|check| check.outcome != Outcome::Pass && check.name != HEALTH);
+    let worn = report.notes.iter().any(|note| note.ends_with(WEAR));
+    let known =
+        odd || worn || !report.changes.is_empty() || !report.thermal.is_empty() || !disturbances(replay).is_empty();
+    (!known).then(|| {
+        "no cause is known: firmware, driver, kernel and settings are the baseline's, and neither heat nor anything else at \
+         work on drive and host was seen"
+            .to_owned()
+    })
 }
 
 /// How far the first of several runs may stand from the later ones, in standard deviations of that difference.

@@ -27,6 +27,7 @@ const VOLATILE_WRITE_CACHE: u8 = 0x06;
 const AUTONOMOUS_POWER: u8 = 0x0C;
 const SMART: u8 = 0x02;
 const OCP_SMART: u8 = 0xC0;
+const HEALTH_LOG: &str = "the health log";
 
 /// Adds to `drive` what the physical drive at `source` answers.
 pub(super) fn ask(drive: &mut Drive, source: &Path) {
@@ -53,22 +54,38 @@ pub(in crate::target) fn condition(source: &Path, ocp: bool) -> Condition {
             // A drive that does not answer now was named when the run began.
             let _ = add_logs(&mut condition, &file, ocp);
         }
-    } else if let Some(answer) = smartctl_output(&node(source)).ok().and_then(|text| smartctl::parse(&text)) {
+    } else if let Ok(answer) = smartctl_answer(&node(source)) {
         condition.add(answer.condition);
     }
     condition
+}
+
+/// Why the drive's own counters of errors cannot be read, if so; none of a drive that has no such counters.
+pub(in crate::target) fn unread(source: &Path) -> Option<String> {
+    let node = node(source);
+    match super::drive::transport(source).as_deref() {
+        Some("nvme") => {
+            let asked = open(&node).and_then(|file| Ok(nvme_page(&file, NvmeQuestion::Log(SMART), LOG)?));
+            asked.err().map(|why| refused(HEALTH_LOG, &node, why))
+        }
+        Some("sata" | "sas" | "scsi" | "usb") => match smartctl_answer(&node) {
+            Ok(answer) => answer.refused.map(|why| health_of(&node, &why)),
+            Err(why) => Some(why),
+        },
+        _ => None,
+    }
 }
 
 fn ask_nvme(drive: &mut Drive, source: &Path) {
     let node = node(source);
     let file = match open(&node) {
         Ok(file) => file,
-        Err(why) => return drive.details.unread.push(unread("what the drive says of itself", &node, why)),
+        Err(why) => return drive.details.unread.push(refused("what the drive says of itself", &node, why)),
     };
     match nvme_page(&file, NvmeQuestion::Controller, IDENTIFY).map(|page| nvme::controller(&page)) {
         Ok(Some(controller)) => add_controller(drive, &file, &controller),
         Ok(None) => {}
-        Err(why) => drive.details.unread.push(unread("Identify Controller", &node, why)),
+        Err(why) => drive.details.unread.push(refused("Identify Controller", &node, why)),
     }
     let number = number(source, "nsid").and_then(|number| u32::try_from(number).ok());
     let page = number.map(|number| nvme_page(&file, NvmeQuestion::Namespace(number), IDENTIFY));
@@ -81,7 +98,7 @@ fn ask_nvme(drive: &mut Drive, source: &Path) {
         details.reads_after_discard = namespace.after_discard.map(str::to_owned);
     }
     if add_logs(&mut drive.details.condition, &file, true).is_err() {
-        drive.details.unread.push(format!("the health log of {}", node.display()));
+        drive.details.unread.push(format!("{HEALTH_LOG} of {}", node.display()));
     }
 }
 
@@ -119,16 +136,11 @@ fn nvme_page(file: &File, question: NvmeQuestion, size: usize) -> Result<Vec<u8>
 
 fn ask_others(drive: &mut Drive, source: &Path) {
     let node = node(source);
-    let answer = match smartctl_output(&node) {
-        Ok(text) => smartctl::parse(&text),
-        Err(why) => return drive.details.unread.push(format!("the health of {}: {why}", node.display())),
+    let answer = match smartctl_answer(&node) {
+        Ok(answer) => answer,
+        Err(why) => return drive.details.unread.push(why),
     };
-    let Some(answer) = answer else {
-        return drive.details.unread.push(format!("the health of {}: smartctl has no answer", node.display()));
-    };
-    if let Some(why) = answer.refused {
-        drive.details.unread.push(format!("the health of {}: {why}", node.display()));
-    }
+    drive.details.unread.extend(answer.refused.map(|why| health_of(&node, &why)));
     // SCSI's inquiry cuts a SATA drive's model and firmware short.
     let clean = |answered: Option<String>| answered.and_then(|answered| text::clean(answered.as_bytes()));
     drive.serial = drive.serial.take().or(clean(answer.serial));
@@ -137,6 +149,16 @@ fn ask_others(drive: &mut Drive, source: &Path) {
     details.link_most = details.link_most.take().or(clean(answer.link_most));
     details.device_write_cache = answer.write_cache.map(|on| if on { "on" } else { "off" }.to_owned());
     details.condition.add(answer.condition);
+}
+
+/// What smartctl says of a drive, or why it says nothing.
+fn smartctl_answer(node: &Path) -> Result<smartctl::Answer, String> {
+    let text = smartctl_output(node).map_err(|why| health_of(node, &why))?;
+    smartctl::parse(&text).ok_or_else(|| health_of(node, "smartctl has no answer"))
+}
+
+fn health_of(node: &Path, why: &str) -> String {
+    format!("the health of {}: {why}", node.display())
 }
 
 /// What smartctl prints of a drive; one that sleeps is left asleep.
@@ -174,7 +196,7 @@ pub(super) fn reservation(source: &Path, transport: Option<&str>) -> Result<Opti
     };
     let node = node(source);
     let state = open(&node).and_then(|file| Ok(ask(&file, source)?));
-    let state = state.map_err(|why| unread("who has reserved it", &node, why))?;
+    let state = state.map_err(|why| refused("who has reserved it", &node, why))?;
     Ok(state.map(|state| Reservation { drive: sysfs::name(source), state }))
 }
 
@@ -236,7 +258,7 @@ fn open(node: &Path) -> std::io::Result<File> {
     File::options().read(true).custom_flags(flags).open(node)
 }
 
-fn unread(what: &str, node: &Path, why: impl Into<std::io::Error>) -> String {
+fn refused(what: &str, node: &Path, why: impl Into<std::io::Error>) -> String {
     let why: std::io::Error = why.into();
     let way_out = if why.kind() == std::io::ErrorKind::PermissionDenied { " (ask as root)" } else { "" };
     format!("{what}: {}: {why}{way_out}", node.display())

@@ -78,6 +78,9 @@ pub struct Details {
     /// How it is, at the moment of looking.
     #[serde(skip_serializing_if = "Condition::is_unknown")]
     pub condition: Condition,
+    /// Layers of the stack that keep what is hot on faster storage and outlive a purge: `dm-cache`, `bcache`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tiers: Vec<String>,
     /// The physical drives at the bottom of a stack of several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<Member>,
@@ -181,7 +184,6 @@ pub(super) fn read(top: &Path, source: &Path) -> Details {
         queue_requests: number(top, "queue/nr_requests"),
         hardware_queues: (queues > 0).then_some(queues),
         largest_transfer: number(top, "queue/max_sectors_kb").map(|kib| Bytes(kib.saturating_mul(1024))),
-        numa_node: pci.as_deref().and_then(|pci| number(pci, "numa_node")),
         discard_granularity: bytes("queue/discard_granularity")
             .filter(|_| number(top, "queue/discard_max_bytes") != Some(0)),
         zoned: attribute(source, "queue/zoned"),

@@ -67,7 +67,10 @@ fn listed(dir: &Path, host: &Host, mounts: &Mounts) -> Option<Listed> {
     let (drive, mut block, not_looked) = match looked {
         Some(Ok(Facts { drive, place: Place::Device(mut block), .. })) => {
             let unread = block.contents.unread.take();
-            (drive, *block, unread)
+            // A run that names the device is told more.
+            let allowed =
+                |why| if why == block::NOT_ALLOWED { "what lies on it (ask as root)".to_owned() } else { why };
+            (drive, *block, unread.map(allowed))
         }
         other => {
             let block = block::by_the_tree(device, dir, host, mounts);

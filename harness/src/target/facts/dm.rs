@@ -52,6 +52,11 @@ impl Tables {
         }
     }
 
+    /// What the mapped device `name` is made of: the first word of its table's parameters, such as `linear` or `cache`.
+    pub(super) fn target(&self, name: &str) -> Option<&str> {
+        self.tables.get(name)?.get(2).map(String::as_str)
+    }
+
     /// Table `start length thin POOL ID`, state `start length thin MAPPED_SECTORS HIGHEST`.
     fn thin(
         &self,

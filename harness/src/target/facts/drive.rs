@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::mounts::Mounts;
 use super::sysfs::{self, Host, attribute, flag, number};
-use super::{Device, Drive, Layer, Member, details, text};
+use super::{Device, Drive, Layer, Member, details, numa, text, tiers};
 use crate::units::Bytes;
 
 /// Deeper stacks than anybody builds; guards against a tree that goes in circles.
@@ -55,6 +55,8 @@ pub(super) fn read(device: Device, host: &Host, mounts: &Mounts) -> Option<Drive
         stack,
         details: details::read(top, source),
     };
+    drive.details.numa_node = numa::node_of(&physical);
+    drive.details.tiers = tiers::of(&drive.stack, host);
     if physical.len() > 1 {
         drive.details.members = physical.iter().map(|source| member(source, host)).collect();
     }

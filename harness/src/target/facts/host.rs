@@ -10,8 +10,8 @@ use std::path::Path;
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
 use super::sysfs::{Host, attribute, children};
-use super::{Drive, Facts, Filesystem, Place, Simulated, limits};
-use crate::environment::Environment;
+use super::{Drive, Facts, Filesystem, Place, Simulated, limits, numa};
+use crate::environment::{Environment, RESET};
 use crate::units::GIB;
 
 /// What surrounds this target on this host.
@@ -22,23 +22,22 @@ pub fn environment(facts: &Facts) -> Environment {
     env.note("program", Some(env!("CARGO_PKG_VERSION")));
     match &facts.place {
         Place::Folder(folder) => {
-            note_host(&mut env);
-            note_system(&mut env, Path::new("/sys"), Path::new("/proc"));
-            let limits = limits::read(&Host::this(), facts.drive.as_ref().map(|drive| drive.device));
-            env.note("host.limits", (!limits.is_empty()).then(|| limits.join(", ")));
             note_filesystem(&mut env, &folder.filesystem);
-            note_build(&mut env);
         }
         Place::Device(block) => {
-            note_host(&mut env);
-            note_system(&mut env, Path::new("/sys"), Path::new("/proc"));
-            note_build(&mut env);
             env.note("purge", Some(if block.discard_granularity.is_some() { "discard" } else { "none" }));
             let members = block.members.join(", ");
             env.note("stack.members", Some(members));
         }
         // Virtual time passes alike on every machine: nothing of this one could explain a difference.
         Place::Simulated(simulated) => note_simulated(&mut env, simulated),
+    }
+    if facts.simulated().is_none() {
+        note_host(&mut env);
+        note_system(&mut env, Path::new("/sys"), Path::new("/proc"));
+        let limits = limits::read(&Host::this(), facts.drive.as_ref().map(|drive| drive.device));
+        env.note("host.limits", (!limits.is_empty()).then(|| limits.join(", ")));
+        note_build(&mut env);
     }
     let carriers = facts.folder().map_or(1, |folder| folder.filesystem.carriers.len());
     if let Some(drive) = &facts.drive {
@@ -74,6 +73,8 @@ fn note_system(env: &mut Environment, sys: &Path, proc: &Path) {
     env.note("governor", (!governors.is_empty()).then(|| governors.join(", ")));
     let iommus = sys.join("class/iommu");
     env.note("iommu", iommus.is_dir().then(|| if children(&iommus).is_empty() { "off" } else { "on" }));
+    let nodes = numa::nodes(&Host { sys: sys.to_owned(), proc: proc.to_owned(), dm: None });
+    env.note("host.nodes", (!nodes.is_empty()).then(|| nodes.len().to_string()));
     // Every processor has it; the first one stands for all.
     env.note("host.microcode", attribute(&cpus, "cpu0/microcode/version").or_else(|| microcode(proc)));
     env.note("host.virtual", virtual_machine(sys, proc));
@@ -99,15 +100,23 @@ fn microcode(proc: &Path) -> Option<String> {
     line.split_once(':').map(|(_, version)| version.trim().to_owned())
 }
 
-/// The engine that made the container we run in, as its marker files say.
-fn container(proc: &Path) -> Option<&'static str> {
+/// What made the container we run in, as its marker files or control groups say.
+fn container(proc: &Path) -> Option<String> {
     let root = proc.join("1/root");
     // Where /proc/1/root may not be entered, our own root is the same one.
     let marked = |file: &str| root.join(file).exists() || Path::new("/").join(file).exists();
     if marked(".dockerenv") {
-        return Some("docker");
+        return Some("docker".to_owned());
     }
-    marked("run/.containerenv").then_some("podman")
+    if marked("run/.containerenv") {
+        return Some("podman".to_owned());
+    }
+    // systemd(1) notes the name that the container's manager gave it: `lxc`, `systemd-nspawn`.
+    let noted =
+        attribute(&root, "run/systemd/container").or_else(|| attribute(Path::new("/"), "run/systemd/container"));
+    let groups = fs::read_to_string(proc.join("self/cgroup")).unwrap_or_default();
+    let grouped = [("kubepods", "kubernetes"), ("/lxc", "lxc")].iter().find(|(part, _)| groups.contains(part));
+    noted.or_else(|| grouped.map(|(_, name)| (*name).to_owned()))
 }
 
 fn note_filesystem(env: &mut Environment, filesystem: &Filesystem) {
@@ -122,7 +131,7 @@ fn note_simulated(env: &mut Environment, simulated: &Simulated) {
     env.note("sim.fitted", Some(if simulated.fitted { "yes" } else { "no" }));
 }
 
-fn note_drive(env: &mut Environment, drive: &Drive, carriers: usize) {
+pub(super) fn note_drive(env: &mut Environment, drive: &Drive, carriers: usize) {
     let yes_no = |flag: bool| if flag { "yes" } else { "no" };
     env.note("drive.model", drive.model.as_deref());
     env.note("drive.firmware", drive.firmware.clone().or_else(|| firmware_of_members(drive)));
@@ -140,6 +149,7 @@ fn note_drive(env: &mut Environment, drive: &Drive, carriers: usize) {
     env.note("drive.logical_block", drive.logical_block.map(|block| block.0.to_string()));
     env.note("drive.physical_block", drive.physical_block.map(|block| block.0.to_string()));
     note_details(env, drive);
+    env.note(RESET, (!drive.details.tiers.is_empty()).then_some("not reset"));
     let layers: Vec<&str> = drive.stack.iter().map(|layer| layer.kind.as_str()).collect();
     let stack = layers.join(" > ");
     env.note("stack", Some(if carriers > 1 { format!("{carriers} × {stack}") } else { stack }));
@@ -182,6 +192,10 @@ fn stable_options(options: &str) -> String {
         options.split(',').filter(|option| !passing.iter().any(|key| option.starts_with(key))).collect();
     stable.join(",")
 }
+
+#[cfg(test)]
+#[path = "fair_tests.rs"]
+mod fair_tests;
 
 #[cfg(test)]
 mod tests {

@@ -18,6 +18,8 @@ mod host;
 mod identity;
 mod limits;
 mod mounts;
+mod numa;
+mod number;
 pub(super) mod nvme;
 mod openers;
 mod pool;
@@ -28,11 +30,10 @@ mod reservation;
 mod smartctl;
 mod sysfs;
 mod text;
+mod tiers;
 mod uses;
 
-use std::fmt;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +44,8 @@ pub use self::details::{Condition, Details, Member};
 pub use self::folder::FactsError;
 pub use self::host::environment;
 pub use self::identity::Identity;
+pub use self::numa::{Cpus, Placement};
+pub use self::number::Device;
 pub use self::nvme::erase::{Abilities, SanitizeAction};
 pub use self::reservation::{Reservation, Reserved};
 pub use self::uses::{Use, User};
@@ -228,16 +231,6 @@ pub enum PoolKind {
     Zram,
 }
 
-/// The number of a device, `major:minor`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
-pub struct Device {
-    /// The driver's part; 0 for filesystems that no block device carries directly.
-    pub major: u32,
-    /// The part that the driver chose.
-    pub minor: u32,
-}
-
 impl Facts {
     /// Gathers what is known of a folder. Writes nothing.
     ///
@@ -318,20 +311,6 @@ impl Facts {
     }
 }
 
-impl Device {
-    /// From the kernel's combined number, as `st_dev` has it.
-    #[must_use]
-    pub fn from_raw(number: u64) -> Device {
-        Device { major: rustix::fs::major(number), minor: rustix::fs::minor(number) }
-    }
-
-    /// Whether the number is a mere label, as for btrfs, overlay, tmpfs and network filesystems.
-    #[must_use]
-    pub fn is_anonymous(self) -> bool {
-        self.major == 0
-    }
-}
-
 impl Place {
     /// The kind's name in reports and baselines, as it is serialised.
     #[must_use]
@@ -341,37 +320,6 @@ impl Place {
             Place::Device(_) => "device",
             Place::Simulated(_) => "sim",
         }
-    }
-}
-
-/// `259:1`
-impl fmt::Display for Device {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.major, self.minor)
-    }
-}
-
-impl FromStr for Device {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Device, String> {
-        let parsed = text
-            .trim()
-            .split_once(':')
-            .and_then(|(major, minor)| Some(Device { major: major.parse().ok()?, minor: minor.parse().ok()? }));
-        parsed.ok_or_else(|| format!("\"{text}\" is no device number; write major:minor, such as \"259:1\""))
-    }
-}
-
-impl TryFrom<String> for Device {
-    type Error = String;
-    fn try_from(text: String) -> Result<Device, String> {
-        text.parse()
-    }
-}
-
-impl From<Device> for String {
-    fn from(device: Device) -> String {
-        device.to_string()
     }
 }
 
@@ -386,7 +334,7 @@ pub(super) fn sources(device: Device) -> Vec<PathBuf> {
 pub(super) mod watched {
     use std::path::Path;
 
-    pub(in crate::target) use super::controller::{condition, has_ocp, names};
+    pub(in crate::target) use super::controller::{condition, has_ocp, names, unread};
     use super::{Condition, details, drive};
 
     /// Temperature and the kernel's own counters: no command to the drive.

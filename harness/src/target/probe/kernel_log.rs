@@ -5,7 +5,7 @@
 //! the kernel's: one that is worded anew is missed, never taken for another drive's.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 
 use super::Counts;
@@ -30,6 +30,9 @@ const INCIDENTS: [(&str, &[&str]); 2] = [
     ),
 ];
 
+/// The log.
+const LOG: &str = "/dev/kmsg";
+
 /// The log from where it stood.
 #[derive(Debug)]
 pub(super) struct KernelLog {
@@ -39,13 +42,25 @@ pub(super) struct KernelLog {
 }
 
 impl KernelLog {
-    /// From its end on; none where this process may not read it: that needs root or `kernel.dmesg_restrict=0`.
-    pub(super) fn open(names: Vec<String>) -> Option<KernelLog> {
+    /// From its end on.
+    ///
+    /// # Errors
+    /// This process may not read it: that needs root or `kernel.dmesg_restrict=0`.
+    pub(super) fn open(names: Vec<String>) -> io::Result<KernelLog> {
         let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-        let mut file = File::options().read(true).custom_flags(flags).open("/dev/kmsg").ok()?;
-        file.seek(SeekFrom::End(0)).ok()?;
+        let mut file = File::options().read(true).custom_flags(flags).open(LOG)?;
+        file.seek(SeekFrom::End(0))?;
         let counts = INCIDENTS.iter().map(|(name, _)| ((*name).to_owned(), 0)).collect();
-        Some(KernelLog { file, names, counts })
+        Ok(KernelLog { file, names, counts })
+    }
+
+    /// That it could not be opened, in words.
+    pub(super) fn unread(why: &io::Error) -> String {
+        let way_out = match why.kind() {
+            io::ErrorKind::PermissionDenied => " (run as root, or allow it: sysctl kernel.dmesg_restrict=0)",
+            _ => "",
+        };
+        format!("resets and timeouts in the kernel's log: {LOG}: {why}{way_out}")
     }
 
     /// How often each has happened since the log was opened.

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use kernel_log::KernelLog;
 
 use super::facts::{Condition, Device, Facts, Place, sources, watched};
-use crate::sample::telemetry::{Telemetry, Throttling};
+use crate::sample::telemetry::{Occasion, Telemetry, Throttling};
 use crate::units::{Bytes, Nanos};
 
 /// Between readings of what costs the drive nothing.
@@ -30,7 +30,7 @@ pub struct Probe {
     drives: Vec<(PathBuf, bool)>,
     /// The whole devices whose counters hold all that anybody moves on the drives.
     devices: Vec<Device>,
-    log: Option<KernelLog>,
+    log: std::io::Result<KernelLog>,
     last: Option<Nanos>,
     last_pages: Option<Nanos>,
     pages: Condition,
@@ -59,14 +59,14 @@ impl Probe {
         })
     }
 
-    /// A reading, if one is due at `at`; at a `border` between phases it always is.
-    pub fn read(&mut self, at: Nanos, border: bool) -> Option<Telemetry> {
+    /// A reading, if one is due at `at`.
+    pub fn read(&mut self, at: Nanos, why: Occasion) -> Option<Telemetry> {
         let passed = |since: Option<Nanos>, span: Nanos| since.is_none_or(|since| at.saturating_sub(since) >= span);
-        if !border && !passed(self.last, CHEAP) {
+        if why == Occasion::Sample && !passed(self.last, CHEAP) {
             return None;
         }
         self.last = Some(at);
-        if passed(self.last_pages, LOG_PAGES) {
+        if why == Occasion::End || passed(self.last_pages, LOG_PAGES) {
             self.last_pages = Some(at);
             self.pages = combine(self.drives.iter().map(|(drive, ocp)| watched::condition(drive, *ocp)));
         }
@@ -74,7 +74,7 @@ impl Probe {
         // A log page's temperature is a minute old; its counters only rise.
         let mut counters = self.pages.counters.clone();
         counters.append(&mut now.counters);
-        if let Some(log) = &mut self.log {
+        if let Ok(log) = &mut self.log {
             counters.extend(log.counts());
         }
         let events = ["thermal_events", "thermal_events_ocp"].map(|name| counters.remove(name));
@@ -96,8 +96,17 @@ impl Probe {
             rebuild: self.rebuild(),
             cpu_permille: spent.and_then(|spent| spent.own_permille()),
             steal_permille: spent.and_then(|spent| spent.steal_permille()),
+            host_written: self.pages.host_written,
+            media_written: self.pages.media_written,
             counters,
         })
+    }
+
+    /// Which counters of errors cannot be read here, each with the reason.
+    #[must_use]
+    pub fn unread(&self) -> Vec<String> {
+        let log = self.log.as_ref().err().map(KernelLog::unread);
+        log.into_iter().chain(self.drives.iter().filter_map(|(drive, _)| watched::unread(drive))).collect()
     }
 
     fn link(&self) -> Option<String> {
@@ -129,6 +138,10 @@ fn combine(all: impl Iterator<Item = Condition>) -> Condition {
         }
         sum.throttled =
             sum.throttled.or(one.throttled).map(|_| sum.throttled == Some(true) || one.throttled == Some(true));
+        let both = |a: Option<Bytes>, b: Option<Bytes>| a.zip(b).map(|(a, b)| a.saturating_add(b));
+        // A sum that lacks a drive's part is none.
+        sum.host_written = both(sum.host_written, one.host_written);
+        sum.media_written = both(sum.media_written, one.media_written);
         for (name, count) in one.counters {
             let total = sum.counters.entry(name).or_insert(0);
             *total = total.saturating_add(count);
@@ -164,9 +177,9 @@ mod tests {
         let facts = Facts::read(folder.path()).unwrap();
         let Some(mut probe) = Probe::new(&facts) else { return };
         let second = |s: u64| Nanos(s * 1_000_000_000);
-        assert!(probe.read(second(0), false).is_some());
-        assert!(probe.read(second(1), false).is_none());
-        assert!(probe.read(second(1), true).is_some());
-        assert!(probe.read(second(7), false).is_some());
+        assert!(probe.read(second(0), Occasion::Sample).is_some());
+        assert!(probe.read(second(1), Occasion::Sample).is_none());
+        assert!(probe.read(second(1), Occasion::Border).is_some());
+        assert!(probe.read(second(7), Occasion::Sample).is_some());
     }
 }

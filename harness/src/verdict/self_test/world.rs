@@ -161,6 +161,7 @@ fn template() -> Candidate {
         metrics: Vec::new(),
         reach_gb: BTreeMap::new(),
         left_out: Vec::new(),
+        health_unread: None,
         curves: BTreeMap::new(),
     }
 }

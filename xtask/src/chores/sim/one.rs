@@ -103,7 +103,7 @@ fn resumed(
     let replay = |records: &[Record]| Replay::new(records.to_vec()).map_err(|why| why.to_string());
     let spy = new_drive(case, canary);
     let so_far = replay(records)?;
-    again(records, &spy)?;
+    again(records, &spy, || |_, _| None)?;
     check_finished(&so_far, &spy)?;
     records.push(Record::Resume { at_ns: so_far.last_ns, wall: "2026-01-01T00:00:00Z".to_owned() });
     let so_far = replay(records)?;
@@ -174,6 +174,8 @@ fn header(case: &Case) -> Result<Option<Header>, String> {
         facts: Facts { path: format!("sim:seed-{}", case.seed).into(), drive: None, place: Place::Simulated(known) },
         environment: Environment::default(),
         before_run: None,
+        reset: None,
+        waited_ns: None,
         earlier: Vec::new(),
         repeat: Default::default(),
         fill_volume: None,

@@ -30,7 +30,7 @@ pub(crate) mod bench;
 use serde::Deserialize;
 
 use super::{Model, Request};
-use crate::sample::telemetry::Throttling;
+use crate::sample::telemetry::Heat;
 use crate::units::{Bytes, Nanos, Span};
 use credits::{Credits, CreditsSpec};
 use noise::{Noise, NoiseSpec};
@@ -232,8 +232,9 @@ impl Model for DriveModel {
     }
 
     #[inline]
-    fn throttling(&self) -> Option<Throttling> {
-        self.thermal.as_ref().map(Thermal::throttling)
+    fn heat(&self, now: Nanos) -> Option<Heat> {
+        let rested = (now.0 as f64 - self.busy).max(0.0);
+        self.thermal.as_ref().map(|thermal| thermal.heat_after(rested))
     }
 }
 
