@@ -27,6 +27,11 @@ pub(crate) fn trials() -> Vec<Trial> {
             &with_dm,
             failing,
         ),
+        trial(
+            "in a machine: a cache before a slow drive is not reset by a purge, and is by the profile's command",
+            &with_dm,
+            tiered,
+        ),
         trial("in a machine: a drive removed in mid-run ends it with 4, and no other is touched", &needs, removed),
     ]
 }
@@ -185,6 +190,34 @@ fn failing() -> Result<()> {
     ensure!(segment.parse::<u64>()? == byte / (8 * MIB) && byte.is_multiple_of(MIB), "{message}");
     // What was finished before is there.
     ensure!(report["bytes_written"].as_u64() == Some(byte), "{} bytes, then {message}", report["bytes_written"]);
+    Ok(())
+}
+
+/// A write cache in front of a disk: the bytes that it takes are fast, also for a run whose purge went before.
+fn tiered() -> Result<()> {
+    let vm = Vm::new(&dist::build()?, &["dmsetup"])?;
+    let images = [vm.image("slow", 64 * MIB)?, vm.image("fast", 64 * MIB)?];
+    let drive = |n: usize, serial: &str| {
+        Drive::scsi(&images[n], "virtio", &format!("vendor=ACME,product=TIER,ver=FW01,serial={serial}"), "")
+    };
+    vm.put("plain.toml", SEVERAL)?;
+    // dm-writecache writes back all that it holds when it is told to flush.
+    let reset = SEVERAL.replacen("version", "reset = 'dmsetup message tiered 0 flush'\nversion", 1);
+    vm.put("reset.toml", &reset)?;
+    let script = "find() { for d in /sys/block/sd*; do grep -q \"$1\" $d/device/vpd_pg80 && basename $d; done; }\n\
+        modprobe dm_writecache; slow=/dev/$(find SLOW) fast=/dev/$(find FAST)\n\
+        echo \"0 131072 writecache s $slow $fast 4096 0\" | dmsetup create tiered -u STORAGE-tiered || exit 1\n\
+        for profile in plain reset; do\n\
+        storage-check run --target /dev/dm-0 --erase STORAGE-tiered --erase-contents --profile $profile.toml \\\n\
+        --out $profile || exit 1\n\
+        done; dmsetup remove tiered\n";
+    let booted = vm.boot(&[drive(0, "SLOW"), drive(1, "FAST")], script)?.well()?;
+    for (profile, expect) in [("plain", "not reset"), ("reset", "reset")] {
+        let report = run::report(&run::only(&booted.work.join(profile))?)?;
+        let environment = &report["environment"];
+        note(&format!("{profile}: {}, {}", environment["stack"], environment["stack.reset"]));
+        ensure!(environment["stack.reset"] == expect, "{environment}");
+    }
     Ok(())
 }
 

@@ -24,10 +24,11 @@ const CARRIER: u64 = 64 << 20;
 /// What every guest has loaded when its script begins.
 const MODULES: [&str; 7] = ["virtio_pci", "virtio_blk", "virtio_scsi", "sd_mod", "vmw_pvscsi", "loop", "dm_mod"];
 /// What a script may load with `modprobe`.
-const LOADABLE: [&str; 12] = [
+const LOADABLE: [&str; 13] = [
     "ext4",
     "dm_flakey",
     "dm_thin_pool",
+    "dm_writecache",
     "dm_crypt",
     "xts",
     "raid1",

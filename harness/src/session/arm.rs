@@ -22,6 +22,9 @@ pub(super) enum Refused {
     Open(#[from] OpenError),
     #[error("{0}")]
     Other(String),
+    /// The user would not wait for the drive.
+    #[error("{0}")]
+    Interrupted(String),
 }
 
 /// Whether any plan at all may run here: what a target is goes before how much room it has.

@@ -103,6 +103,9 @@ pub enum RequestError {
     /// The run to resume or discard cannot be.
     #[error("{0}")]
     Run(String),
+    /// A signal ended what was begun.
+    #[error("{0}")]
+    Interrupted(String),
 }
 
 /// A plan and what it was made for, to be shown.

@@ -8,6 +8,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
+use super::arm::Refused;
 use super::measure::{Measurement, Tee};
 use super::target::Held;
 use super::{Event, Observer};
@@ -92,7 +93,7 @@ fn carry_out(purge: &Purge, stop: &AtomicBool, sink: &mut Tee<'_>) -> Result<(),
 }
 
 /// Waits until a drive purges itself no longer, if it is to be known and the user has the patience.
-pub(super) fn wait(facts: &Facts, observer: &mut dyn Observer, stop: &AtomicBool) -> Result<(), String> {
+pub(super) fn wait(facts: &Facts, observer: &mut dyn Observer, stop: &AtomicBool) -> Result<(), Refused> {
     let namespace = facts.drive.as_ref().and_then(|drive| u32::try_from(drive.details.namespace?).ok());
     let mut progress = Progress::default();
     let over = await_end(&facts.path, namespace, &mut |stage| {
@@ -102,8 +103,8 @@ pub(super) fn wait(facts: &Facts, observer: &mut dyn Observer, stop: &AtomicBool
     });
     match over {
         Ok(true) => Ok(()),
-        Ok(false) => Err("stopped by a signal; the drive goes on with its own purge".to_owned()),
-        Err(why) => Err(why.to_string()),
+        Ok(false) => Err(Refused::Interrupted("stopped by a signal; the drive goes on with its own purge".to_owned())),
+        Err(why) => Err(Refused::Other(why.to_string())),
     }
 }
 

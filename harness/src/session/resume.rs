@@ -16,6 +16,7 @@ use crate::environment::PLACEMENT;
 use crate::journal::file::{self, Writer};
 use crate::journal::record::{Header, Outcome as Ending, Record};
 use crate::journal::replay::Replay;
+use crate::report::FailureKind;
 use crate::target::open::{OpenError, Purpose};
 use crate::target::space::Ground;
 use crate::target::{Consent, DeviceRefusal, Facts, Refusal};
@@ -88,13 +89,19 @@ fn resume_on<S: Site, F: EngineFactory>(
         }
         Err(why) => {
             // A refusal must not alter the measurement: the run's journal and its earlier reports stay.
-            let again = so_far.purging.map_or_else(String::new, |purge| {
-                format!(
-                    " The run was cut while the drive purged itself, and has nothing on it: start a new one with --purge {}",
-                    purge.word()
-                )
-            });
-            let report = compose::refused_resume(&so_far, &format!("{why}{again}"));
+            let (kind, again) = match (&why, so_far.purging) {
+                (Refused::Interrupted(_), _) => (FailureKind::Interrupted, String::new()),
+                (_, None) => (FailureKind::Refused, String::new()),
+                (_, Some(purge)) => (
+                    FailureKind::Refused,
+                    format!(
+                        " The run was cut while the drive purged itself, and has nothing on it: start a new one \
+                         with --purge {}",
+                        purge.word()
+                    ),
+                ),
+            };
+            let report = compose::not_resumed(&so_far, kind, &format!("{why}{again}"));
             return Ok(Outcome { report, folder: run_folder.path().to_owned() });
         }
     };
@@ -108,7 +115,7 @@ fn resume_on<S: Site, F: EngineFactory>(
     let factory = match factory {
         Ok(factory) => factory,
         Err(why) => {
-            let report = compose::refused_resume(&so_far, &why);
+            let report = compose::not_resumed(&so_far, FailureKind::Refused, &why);
             return Ok(Outcome { report, folder: run_folder.path().to_owned() });
         }
     };
@@ -197,7 +204,10 @@ fn discard_on<S: Site>(
     observer: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Bytes, RequestError> {
-    let unmarked = await_purge(site, so_far, observer, stop).map_err(|why| RequestError::Run(why.to_string()))?;
+    let unmarked = await_purge(site, so_far, observer, stop).map_err(|why| match why {
+        Refused::Interrupted(why) => RequestError::Interrupted(why),
+        why => RequestError::Run(why.to_string()),
+    })?;
     if unmarked {
         let what = "the run was cut while the drive purged itself, which is over now: it has nothing on the drive";
         observer.event(Event::Note(what.to_owned()));
@@ -224,7 +234,7 @@ fn await_purge<S: Site>(
     }
     let facts = site.facts()?;
     same_drive(&so_far.header, &facts)?;
-    purge::wait(&facts, observer, stop).map_err(Refused::Other)?;
+    purge::wait(&facts, observer, stop)?;
     let facts = site.facts()?;
     Ok(facts.block().is_some_and(|block| block.contents.marked_by.as_ref() != Some(&so_far.header.run)))
 }

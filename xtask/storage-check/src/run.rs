@@ -209,7 +209,7 @@ pub(crate) fn exit_of(why: &RequestError) -> Exit {
     match why {
         RequestError::Folder(FolderError::Io { operation, .. }) if *operation == "writing" => Exit::RunFailed,
         RequestError::Baseline(BaselineFileError::Io { operation, .. }) if *operation == "writing" => Exit::RunFailed,
-        RequestError::Folder(FolderError::Render { .. }) => Exit::RunFailed,
+        RequestError::Folder(FolderError::Render { .. }) | RequestError::Interrupted(_) => Exit::RunFailed,
         _ => Exit::Usage,
     }
 }

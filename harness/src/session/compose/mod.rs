@@ -195,10 +195,10 @@ pub fn with_header(header: &Header, kind: FailureKind, why: &str) -> Report {
 
 /// The report of a run that may not go on: what it measured so far, and why.
 #[must_use]
-pub fn refused_resume(so_far: &Replay, why: &str) -> Report {
+pub fn not_resumed(so_far: &Replay, kind: FailureKind, why: &str) -> Report {
     let mut report = report(so_far);
     report.notes.insert(0, "the run was not resumed; its journal is as it was".to_owned());
-    failed(report, FailureKind::Refused, why)
+    failed(report, kind, why)
 }
 
 fn failed(mut report: Report, kind: FailureKind, why: &str) -> Report {

@@ -167,10 +167,14 @@ pub(super) fn by_the_tree(device: Device, dir: &Path, host: &Host, mounts: &Moun
 pub(super) const NOT_ALLOWED: &str = "this user may not read the device, and so cannot know what lies on it. \
     Run as root, or name a folder on a filesystem that lies on it";
 
+const FORBIDDEN: &str = "not even root may open it here: a container or a security module forbids that. Allow it there, or \
+    name a folder on a filesystem that lies on it";
+
 /// Opens `device` to read, and does; or says why its contents cannot be known.
 fn open(path: &Path, device: Device) -> Result<File, String> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(|errno| match errno {
+        Errno::ACCESS | Errno::PERM if rustix::process::geteuid().is_root() => FORBIDDEN.to_owned(),
         Errno::ACCESS | Errno::PERM => NOT_ALLOWED.to_owned(),
         Errno::NXIO | Errno::NODEV | Errno::NOMEDIUM => {
             "there is no drive or medium behind it. Look whether the drive is still attached".to_owned()
