@@ -13,6 +13,7 @@ const UNSAFE: &[&str] = &[
     "harness/src/engine/buffers.rs",
     "harness/src/engine/uring.rs",
     "harness/src/target/ioctl.rs",
+    "harness/src/target/ioctl/nvme.rs",
     "harness/src/target/ioctl/scsi.rs",
 ];
 

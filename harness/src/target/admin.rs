@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 
 use rustix::io::Errno;
 
-use super::ioctl::{NvmeError, NvmeOrder, NvmeQuestion, nvme_ask, nvme_tell};
+use super::ioctl::nvme::{NvmeError, NvmeOrder, NvmeQuestion, nvme_ask, nvme_tell};
 
 /// Bytes of an Identify page and of a log page.
 const IDENTIFY: usize = 4096;

@@ -22,7 +22,7 @@ use super::admin::Admin;
 use super::facts::block::subsystem::SANITIZE_STATUS;
 use super::facts::nvme::erase::{Sanitized, abilities, format_left, sanitized, status_words};
 use super::guard::purge::{ArmedPurge, PurgeCommand};
-use super::ioctl::{NvmeError, NvmeOrder, NvmeQuestion};
+use super::ioctl::nvme::{NvmeError, NvmeOrder, NvmeQuestion};
 use super::space::RawDevice;
 use crate::sample::purge::NamedPurge;
 pub use witness::Witness;

@@ -14,8 +14,8 @@ use xshell::{Shell, cmd};
 use super::reservation::{self, Reservation, Reserved, ScsiMeaning};
 use super::sysfs::{self, attribute, number};
 use super::{Condition, Drive, nvme, smartctl, text};
+use crate::target::ioctl::nvme::{NvmeQuestion, nvme_ask};
 use crate::target::ioctl::scsi::{self, Question};
-use crate::target::ioctl::{NvmeQuestion, nvme_ask};
 
 /// Bytes of an Identify page, of a log page, and of what is said of reservations.
 const IDENTIFY: usize = 4096;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::sample::purge::{PurgeCheck, PurgeGrade, Reads};
 use crate::target::admin::Admin;
 use crate::target::facts::nvme;
-use crate::target::ioctl::NvmeQuestion;
+use crate::target::ioctl::nvme::NvmeQuestion;
 use crate::target::space::RawDevice;
 use crate::units::Bytes;
 

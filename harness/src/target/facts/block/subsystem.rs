@@ -13,7 +13,7 @@ use super::super::nvme::erase::{self, Abilities, Sanitized};
 use super::super::sysfs::{self, Host, attribute};
 use super::{Facts, Place, read};
 use crate::target::admin::Admin;
-use crate::target::ioctl::NvmeQuestion;
+use crate::target::ioctl::nvme::NvmeQuestion;
 
 /// The log page that says where a sanitize stands.
 pub(in crate::target) const SANITIZE_STATUS: u8 = 0x81;
@@ -172,7 +172,7 @@ mod tests {
 
     use super::super::super::recorded::{Tree, device};
     use super::*;
-    use crate::target::ioctl::{NvmeError, NvmeOrder};
+    use crate::target::ioctl::nvme::{NvmeError, NvmeOrder};
 
     /// A controller that answers these, and everything else with an error.
     struct Scripted(Vec<(NvmeQuestion, Vec<u8>)>, RefCell<Vec<NvmeQuestion>>);
