@@ -186,7 +186,8 @@ fn everything_is_handed_on() -> Result<()> {
     }
     ensure!(!steps.contains("run: ${{"), "an input is pasted into a script");
     let said = plain().call(&source::root(), ["github", "--help"]).end()?.with_code(0)?.stdout;
-    for output in keys(outputs) {
+    // What became of the upload, the program does not know.
+    for output in keys(outputs).into_iter().filter(|output| output != "artifact-url") {
         ensure!(action.contains(&format!("value: ${{{{ steps.run.outputs.{output} }}}}\n")), "{output}");
         ensure!(said.contains(&format!("\n  {output} ")), "the help does not tell of {output}");
     }

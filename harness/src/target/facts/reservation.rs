@@ -71,12 +71,12 @@ pub(super) enum ScsiMeaning {
     Failed(String),
 }
 
-const CHECK_CONDITION: u8 = 0x02;
 const RESERVATION_CONFLICT: u8 = 0x18;
 const ILLEGAL_REQUEST: u8 = 0x05;
 const UNIT_ATTENTION: u8 = 0x06;
 
-/// From status and sense data.
+/// From status and sense data. The latter count whatever the status: vmw_pvscsi hands them over with status 0 and an error
+/// of its own.
 pub(super) fn meaning(answer: &Answer) -> ScsiMeaning {
     let key = match answer.sense.first().map(|code| code & 0x7f) {
         // Fixed format, descriptor format.
@@ -87,9 +87,9 @@ pub(super) fn meaning(answer: &Answer) -> ScsiMeaning {
     let key = key.map(|byte| byte & 0x0f);
     match (answer.status, answer.host_status, key) {
         (0, 0, _) => ScsiMeaning::Good,
-        (CHECK_CONDITION, _, Some(ILLEGAL_REQUEST)) => ScsiMeaning::NotSupported,
-        (CHECK_CONDITION, _, Some(UNIT_ATTENTION)) => ScsiMeaning::Again,
         (RESERVATION_CONFLICT, ..) => ScsiMeaning::Conflict,
+        (_, _, Some(ILLEGAL_REQUEST)) => ScsiMeaning::NotSupported,
+        (_, _, Some(UNIT_ATTENTION)) => ScsiMeaning::Again,
         (status, host, key) => {
             let sense = key.map(|key| format!(", sense key {key:#x}")).unwrap_or_default();
             ScsiMeaning::Failed(format!("status {status:#04x}{sense}, host adapter {host:#x}"))

@@ -76,6 +76,8 @@ fn a_drive_that_does_not_know_the_command_has_no_reservations_and_any_other_fail
     // Invalid command operation code, as fixed and as descriptor sense.
     check(2, 0, &[0x70, 0, 5, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x20, 0], ScsiMeaning::NotSupported);
     check(2, 0, &[0x72, 5, 0x20, 0, 0, 0, 0, 0], ScsiMeaning::NotSupported);
+    // As vmw_pvscsi tells it: no status, an error of the adapter, and sense data.
+    check(0, 7, &[0x70, 0, 5, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x20, 0], ScsiMeaning::NotSupported);
     // Reservations preempted: a unit attention, told once.
     check(2, 0, &[0x70, 0, 6, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x2a, 0x03], ScsiMeaning::Again);
     check(0x18, 0, &[], ScsiMeaning::Conflict);
