@@ -1,5 +1,6 @@
 //! Signals: the first ends a run in good order, the second at once.
 
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -74,9 +75,12 @@ fn second_ends_at_once() -> Result<()> {
     let profile = profile::file(home.path(), &profile::fill(SUITE))?;
     let running = plain().throttled(&throttle, home.path(), run_arguments(&disk.path(), &profile, &out)).start()?;
     run::wait_for(&out, Duration::from_secs(30), in_third_segment)?;
-    // The next completion is far off: both are there before it can act on the first.
-    throttle.limit(MIB)?;
+    // What is in flight is through in 8 ms; the next completion is then two seconds off, and both signals are there before.
+    throttle.limit(MIB / 8)?;
+    thread::sleep(Duration::from_millis(40));
     running.signal(Signal::INT)?;
+    // At the same moment two threads may take one each, and each be the first. Nobody types that fast.
+    thread::sleep(Duration::from_millis(20));
     running.signal(Signal::TERM)?;
     running.end()?.with_code(4)?;
     let run = run::only(&out)?;
